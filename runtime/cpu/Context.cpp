@@ -1,0 +1,24 @@
+//===- Context.cpp --------------------------------------------------------===//
+
+#include "runtime/cpu/Context.h"
+
+namespace smet::rt {
+
+Context::Context(ThreadPool &pool) : thePool(&pool) {
+  table.parallel_for = [](smet_context *context, smet_body body, void *env, int64_t n) {
+    Context::of(context).pool().parallelFor(body, env, n);
+  };
+  table.error = error.data();
+  table.error_size = int64_t(error.size());
+}
+
+Expected<std::unique_ptr<Context>> Context::create(ThreadPool &pool) {
+  return std::unique_ptr<Context>(new Context(pool));
+}
+
+Context &Context::of(smet_context *context) {
+  static_assert(std::is_standard_layout_v<Context>);
+  return *reinterpret_cast<Context *>(context);
+}
+
+} // namespace smet::rt

@@ -1,0 +1,41 @@
+//===- Context.h - the runtime's services to generated code -----*- C++ -*-===//
+//
+// The smet_context of the CPU target: Abi.h's function table over a thread pool, a GEMM provider and the routines.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_RUNTIME_CPU_CONTEXT_H
+#define SMET_RUNTIME_CPU_CONTEXT_H
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace smet::rt {
+
+class Context {
+public:
+  /// `pool` must outlive the context.
+  static Expected<std::unique_ptr<Context>> create(ThreadPool &pool);
+  Context(const Context &) = delete;
+
+  smet_context *abi() { return &table; }
+  /// The context that a routine was called with.
+  static Context &of(smet_context *context);
+
+  ThreadPool &pool() { return *thePool; }
+  /// The last message that a routine wrote.
+  std::string_view message() const { return error.data(); }
+
+private:
+  explicit Context(ThreadPool &pool);
+
+  smet_context table = {}; ///< first, so that `of` is a cast
+  ThreadPool *thePool;
+  std::array<char, 1024> error = {};
+};
+
+} // namespace smet::rt
+
+#endif // SMET_RUNTIME_CPU_CONTEXT_H

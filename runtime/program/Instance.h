@@ -1,0 +1,43 @@
+//===- Instance.h - a program that can run ----------------------*- C++ -*-===//
+//
+// Ties a program to its arena and to the runtime's services on the CPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_RUNTIME_PROGRAM_INSTANCE_H
+#define SMET_RUNTIME_PROGRAM_INSTANCE_H
+
+#include "runtime/cpu/Context.h"
+#include "runtime/program/Arena.h"
+#include "runtime/program/Program.h"
+
+namespace smet::rt {
+
+/// How an entry point ended, when it did not fail.
+enum class Outcome {
+  Ok,
+  LossNotFinite, ///< the loss is NaN or infinite; nothing that the optimizer owns has been written
+};
+
+class Instance {
+public:
+  /// Loads the program at `path`; `pool` must outlive the instance.
+  static Expected<std::unique_ptr<Instance>> load(const std::filesystem::path &path, ThreadPool &pool);
+
+  /// Runs an entry point to its end.
+  Expected<Outcome> run(std::string_view entry);
+
+  const Manifest &manifest() const { return program.manifest(); }
+  Arena &arena() { return theArena; }
+
+private:
+  Instance(Program program, Arena arena, std::unique_ptr<Context> context)
+      : program(std::move(program)), theArena(std::move(arena)), context(std::move(context)) {}
+
+  Program program;
+  Arena theArena;
+  std::unique_ptr<Context> context;
+};
+
+} // namespace smet::rt
+
+#endif // SMET_RUNTIME_PROGRAM_INSTANCE_H

@@ -1,0 +1,49 @@
+//===- File.h - whole files: read, written atomically -----------*- C++ -*-===//
+//
+// A file that smet writes is either the old one or the new one, never half of either: it is written to a temporary
+// name in the same folder, synced and renamed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_RUNTIME_SUPPORT_FILE_H
+#define SMET_RUNTIME_SUPPORT_FILE_H
+
+#include "runtime/support/Error.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace smet::rt {
+
+/// The bytes of a file.
+Expected<std::string> readFile(const std::filesystem::path &path);
+
+/// Replaces `path` by `contents` (AtomicFile for those that fit in memory).
+Status writeFileAtomically(const std::filesystem::path &path, std::string_view contents);
+
+/// A file that appears at `path` on commit(); without it, nothing changes there.
+class AtomicFile {
+public:
+  static Expected<AtomicFile> create(const std::filesystem::path &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&) = delete;
+  ~AtomicFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+  /// Syncs the data, renames, syncs the folder.
+  Status commit();
+
+private:
+  AtomicFile(std::filesystem::path path, std::string temporary, int descriptor);
+
+  std::filesystem::path path;
+  std::string temporary;
+  int descriptor;
+};
+
+} // namespace smet::rt
+
+#endif // SMET_RUNTIME_SUPPORT_FILE_H
