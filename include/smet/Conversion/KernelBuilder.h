@@ -1,0 +1,125 @@
+//===- KernelBuilder.h - kernels as C++ that reads like loops ---*- C++ -*-===//
+//
+// A small loop builder. `Val` is an SSA value with arithmetic; a scalar meets a vector by broadcast, an integer constant
+// takes the type of the other side. The inner loop of SpMM reads
+//
+//   KernelBuilder k(rewriter, loc);
+//   Val sum = k.loop(begin, end, 1, {zero}, [&](Val s, Vals acc) -> Vals {
+//     Val column = k.toIndex(k.load(coordinates, {s}));
+//     return {k.fma(k.load(values, {s, 0, 0}), k.loadVector(x, {tile, column, 0}, lanes), acc[0])};
+//   })[0];
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_CONVERSION_KERNELBUILDER_H
+#define SMET_CONVERSION_KERNELBUILDER_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+namespace smet {
+
+class KernelBuilder;
+
+/// A value, or an index constant that materializes where it is used.
+class Val {
+public:
+  Val() = default;
+  Val(KernelBuilder &k, mlir::Value value) : builder(&k), value(value) {}
+  Val(int64_t constant) : constant(constant) {}
+  Val(int constant) : constant(constant) {}
+
+  mlir::Value get() const { return value; }
+  mlir::Type type() const { return value.getType(); }
+  explicit operator bool() const { return static_cast<bool>(value); }
+  bool isConstant() const { return !value; }
+  int64_t constantValue() const { return constant; }
+  KernelBuilder *owner() const { return builder; }
+
+private:
+  KernelBuilder *builder = nullptr;
+  mlir::Value value;
+  int64_t constant = 0;
+};
+using Vals = llvm::SmallVector<Val>;
+
+class KernelBuilder {
+public:
+  KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+
+  Val wrap(mlir::Value value) { return Val(*this, value); }
+
+  //===--- constants and conversions ---===//
+  Val index(int64_t value);
+  Val real(double value, mlir::Type type);        ///< scalar or splat vector
+  Val zero(mlir::Type type);                      ///< scalar or splat vector
+  Val integer(int64_t value, mlir::Type type);    ///< scalar or splat vector
+  mlir::Value materialize(Val value, mlir::Type like); ///< constant of, or broadcast to, `like`
+  Val toIndex(Val value);                         ///< i16, i32 (zero-extended), i64 or index to index
+  Val cast(Val value, mlir::Type element);        ///< float <-> float, int -> float; shape kept
+  mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
+  Val broadcast(Val value, int64_t lanes);
+
+  //===--- memory: memrefs of any rank ---===//
+  Val size(mlir::Value memref, unsigned dim);     ///< static sizes fold to constants
+  Val load(mlir::Value memref, Vals indices);
+  void store(Val value, mlir::Value memref, Vals indices);
+  Val loadVector(mlir::Value memref, Vals indices, int64_t lanes);
+  void storeVector(Val value, mlir::Value memref, Vals indices);
+  Val alloca(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< in a parallel body: on the thread's stack
+  Val alloc(llvm::ArrayRef<int64_t> shape, mlir::Type element);  ///< at the top of a kernel: hoisted into the arena
+  /// A rank-2 view of rows [row, row + rows) x columns [column, column + columns) of the last two dims of a rank-2 or
+  /// (at `outer`) rank-3 memref, for smet.gemm.
+  Val matrix(mlir::Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns);
+
+  //===--- control ---===//
+  /// for (i = begin; i < end; i += step) with loop-carried values; returns their last values.
+  Vals loop(Val begin, Val end, Val step, Vals inits, llvm::function_ref<Vals(Val, Vals)> body);
+  void loop(Val begin, Val end, Val step, llvm::function_ref<void(Val)> body);
+  /// Parallel over [0, n): bodies write disjoint memory. One loop at a time, not nested.
+  void parallel(Val n, llvm::function_ref<void(Val)> body);
+  Vals ifElse(Val condition, mlir::TypeRange types, llvm::function_ref<Vals()> then, llvm::function_ref<Vals()> otherwise);
+  void ifThen(Val condition, llvm::function_ref<void()> then);
+
+  //===--- arithmetic (scalars, vectors; see the operators below) ---===//
+  Val add(Val a, Val b);
+  Val sub(Val a, Val b);
+  Val mul(Val a, Val b);
+  Val div(Val a, Val b); ///< index: unsigned
+  Val rem(Val a, Val b); ///< index: unsigned
+  Val fma(Val a, Val b, Val c);
+  Val max(Val a, Val b);
+  Val min(Val a, Val b);
+  Val abs(Val a);
+  Val neg(Val a);
+  Val sqrt(Val a);
+  Val exp(Val a); ///< math.exp: expanded to a polynomial by the CPU pipeline
+  Val log(Val a);
+  Val select(Val condition, Val a, Val b);
+  enum class Compare { eq, ne, lt, le, gt, ge };
+  Val compare(Compare predicate, Val a, Val b); ///< index and integers unsigned, floats ordered
+  Val sum(Val vector);       ///< horizontal, lane order tree fixed by the target
+  Val maximum(Val vector);   ///< horizontal
+
+  /// dense C = alpha op(A) op(B) + beta C (smet.gemm); rank-2 memrefs.
+  void gemm(Val a, Val b, Val c, bool transposeA, bool transposeB, float alpha, float beta);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+
+private:
+  llvm::SmallVector<mlir::Value> indexValues(llvm::ArrayRef<Val> indices);
+  /// Brings two operands to one type.
+  std::pair<mlir::Value, mlir::Value> unify(Val a, Val b);
+};
+
+inline KernelBuilder &ownerOf(Val a, Val b) { return a.owner() ? *a.owner() : *b.owner(); }
+inline Val operator+(Val a, Val b) { return ownerOf(a, b).add(a, b); }
+inline Val operator-(Val a, Val b) { return ownerOf(a, b).sub(a, b); }
+inline Val operator*(Val a, Val b) { return ownerOf(a, b).mul(a, b); }
+inline Val operator/(Val a, Val b) { return ownerOf(a, b).div(a, b); }
+inline Val operator%(Val a, Val b) { return ownerOf(a, b).rem(a, b); }
+
+} // namespace smet
+
+#endif // SMET_CONVERSION_KERNELBUILDER_H

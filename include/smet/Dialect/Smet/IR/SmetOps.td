@@ -1,0 +1,273 @@
+//===- SmetOps.td - ops of the smet dialect ----------------*- tablegen -*-===//
+//
+// Model-level ops (linear), kernels of a step (spmm, sddmm, adam_step, sddmm_adam, score), topology ops, and the ops
+// that later stages use (dispatch, routine, topology.pack and unpack, check_finite).
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_DIALECT_SMET_SMETOPS
+#define SMET_DIALECT_SMET_SMETOPS
+
+include "smet/Dialect/Smet/IR/SmetAttrs.td"
+include "smet/Dialect/Smet/IR/SmetTypes.td"
+include "smet/Interfaces/KernelOp.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Smet_KernelOp<string mnemonic, list<string> inputs, list<string> inits, list<int> tokens, list<int> slots,
+                    list<Trait> traits = []>
+    : KernelOp<Smet_Dialect, mnemonic, inputs, inits, tokens, slots, traits>;
+class Smet_Op<string mnemonic, list<Trait> traits = []> : Op<Smet_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Masked linear layers
+//===----------------------------------------------------------------------===//
+
+def Smet_LinearOp : Smet_KernelOp<"linear", ["topology", "values", "x"], ["y"], [2, 3], [1], [Differentiable]> {
+  let summary = "y = x Wᵀ with a masked weight";
+  let description = [{
+    `x` `[T, K]`, `y` `[T, N]`, W given by `topology` (N x K) and `values` `[nnz, R, C]`. Model level: `smet-lower-linear` turns it
+    into `smet.spmm`; its gradients are `smet.spmm` with `transpose` and `smet.sddmm`.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$x, FloatArray:$y);
+}
+
+def Smet_SpmmOp : Smet_KernelOp<"spmm", ["topology", "values", "x"], ["y"], [2, 3], [1]> {
+  let summary = "SpMM: y = x Wᵀ, or with `transpose` y = x W";
+  let description = [{
+    Without `transpose` `x` is `[T, K]` and `y` `[T, N]`; with it `x` is `[T, N]` and `y` `[T, K]`. `accumulate` adds to `y`, otherwise
+    `y` is overwritten.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$x, FloatArray:$y,
+                       UnitAttr:$transpose, UnitAttr:$accumulate);
+}
+
+def Smet_SddmmOp : Smet_KernelOp<"sddmm", ["topology", "x", "dy"], ["dvalues"], [1, 2], [3]> {
+  let summary = "SDDMM: dW = dyᵀ x at the active slots only";
+  let description = [{
+    dvalues[s, r, c] = sum over t of dy[t, i R + r] x[t, j C + c], where slot s is block (i, j). `x` `[T, K]`, `dy` `[T, N]`.
+    `accumulate` adds to `dvalues`, otherwise it is overwritten.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$x, FloatArray:$dy, FloatArray:$dvalues, UnitAttr:$accumulate);
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizer
+//===----------------------------------------------------------------------===//
+
+def Smet_AdamStepOp : Smet_KernelOp<"adam_step", ["topology", "grad", "lr", "step"], ["values", "m", "v", "age"],
+                                    [], [1, 4, 5, 6, 7]> {
+  let summary = "AdamW on the active blocks of a layer, with age, warm-up and density-aware learning rate";
+  let description = [{
+    DESIGN 4.1. Per block, with a = age + 1 and t = `step` (i64 scalar tensor, from 1), lr = `lr` (scalar tensor):
+
+        m = b1 m + (1 - b1) g                      v = b2 v + (1 - b2) g^2
+        mhat = m / (1 - b1^a)                      vhat = v / (1 - b2^a)
+        lr_b = lr / sqrt(d) * (a == t ? 1 : min(a / warmup_updates, 1))
+        w   -= lr_b * (mhat / (sqrt(vhat) + eps) + weight_decay * w)
+
+    d is nnz / blocks of the topology (1 without `lr_scaling`). `age` (i16, unsigned) becomes a, saturating at 65,535. Powers of b are computed in double.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$grad, FloatArray:$lr, I64Array:$step, FloatArray:$values,
+                       FloatArray:$m, FloatArray:$v, I16Array:$age, Smet_AdamWAttr:$adamw);
+}
+
+def Smet_DenseAdamStepOp : Smet_KernelOp<"dense_adam_step", ["grad", "lr", "step"], ["w", "m", "v"], [], []> {
+  let summary = "AdamW on a dense parameter: the bias correction counts `step`, no warm-up, lr as given";
+  let arguments = (ins FloatArray:$grad, FloatArray:$lr, I64Array:$step, FloatArray:$w, FloatArray:$m, FloatArray:$v,
+                       Smet_AdamWAttr:$adamw);
+}
+
+def Smet_SddmmAdamOp : Smet_KernelOp<"sddmm_adam", ["topology", "x", "dy", "lr", "step"], ["values", "m", "v", "age"],
+                                     [1, 2], [5, 6, 7, 8]> {
+  let summary = "smet.sddmm followed by smet.adam_step, block by block: the gradient is never stored";
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$x, FloatArray:$dy, FloatArray:$lr, I64Array:$step,
+                       FloatArray:$values, FloatArray:$m, FloatArray:$v, I16Array:$age, Smet_AdamWAttr:$adamw);
+}
+
+//===----------------------------------------------------------------------===//
+// Topology: a kernel for the score, host routines of the runtime for the rest (their results are in place)
+//===----------------------------------------------------------------------===//
+
+def Smet_ScoreOp : Smet_KernelOp<"score", ["values"], ["score"], [], [0, 1]> {
+  let summary = "magnitude of every block: score[s] = sum of |values[s]|";
+  let arguments = (ins FloatArray:$values, FloatArray:$score);
+}
+
+def Smet_TopologyInitOp : Smet_Op<"topology.init", [AllTypesMatch<["dest", "result"]>]> {
+  let summary = "draws an initial topology";
+  let description = [{
+    Exactly nnz blocks of `dest`'s type, uniformly: those with the smallest Philox keys of (seed, layer, 0, block). `dest` says
+    where the arrays go. Which layer has which nnz (uniform or Erdos-Renyi distribution) is in the types.
+
+        %t1 = smet.topology.init %seed into %t0 {layer = 3} : tensor<i64>, !smet.topology<64x64, block = [16, 16], nnz = 4>
+  }];
+  let arguments = (ins RankedTensorOf<[I64]>:$seed, Smet_TopologyType:$dest, I64Attr:$layer);
+  let results = (outs Smet_TopologyType:$result);
+  let assemblyFormat = "$seed `into` $dest attr-dict `:` type($seed) `,` type($result)";
+}
+
+def Smet_InitNormalOp : Smet_Op<"init_normal", [AllTypesMatch<["dest", "result"]>]> {
+  let summary = "fills a parameter with N(0, std^2)";
+  let description = [{
+    Every element is keyed by (seed, layer, its index in the dense matrix), so that a sparse layer starts as a subset of the
+    dense one. `topology` is present for sparse layers.
+  }];
+  let arguments = (ins RankedTensorOf<[I64]>:$seed, Optional<Smet_TopologyType>:$topology, AnyRankedTensor:$dest,
+                       I64Attr:$layer, F64Attr:$std);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $seed (`at` $topology^ `:` type($topology))? `into` $dest attr-dict `:` type($seed) `,` type($result)
+  }];
+}
+
+def Smet_FillOp : Smet_Op<"fill", [AllTypesMatch<["dest", "result"]>]> {
+  let summary = "fills an array with a constant (zero moments and ages, unit norms)";
+  let arguments = (ins AnyRankedTensor:$dest, F64Attr:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "`into` $dest attr-dict `:` type($result)";
+}
+
+def Smet_PruneOp : Smet_Op<"prune"> {
+  let summary = "marks the k slots with the smallest score";
+  let description = [{
+    k = min(floor(rate * nnz), inactive blocks). The result has 0 at pruned slots and 1 elsewhere; ties go to the lower
+    slot. A NaN score is an error that stops the run.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, RankedTensorOf<[F32]>:$score, RankedTensorOf<[F64]>:$rate);
+  let results = (outs RankedTensorOf<[I8]>:$keep);
+  let assemblyFormat = [{
+    $topology `,` $score `,` $rate attr-dict `:` type($topology) `,` type($score) `,` type($rate) `->` type($keep)
+  }];
+}
+
+def Smet_GrowOp : Smet_Op<"grow"> {
+  let summary = "chooses as many inactive blocks as were pruned";
+  let description = [{
+    `#smet.growth<random>`: every block has a Philox key of (seed, layer, update, block), the smallest keys among the blocks
+    that were inactive before the update win (with `regrow_pruned`: also those just pruned). The result lists their linear
+    block indices in ascending order, then -1.
+  }];
+  let arguments = (ins Smet_GrowthAttr:$growth, Smet_TopologyType:$topology, RankedTensorOf<[I8]>:$keep,
+                       RankedTensorOf<[I64]>:$seed, RankedTensorOf<[I64]>:$update, I64Attr:$layer, UnitAttr:$regrow_pruned);
+  let results = (outs RankedTensorOf<[I32]>:$grown);
+  let assemblyFormat = [{
+    $growth $topology `,` $keep `,` $seed `,` $update attr-dict
+    `:` type($topology) `,` type($keep) `,` type($seed) `,` type($update) `->` type($grown)
+  }];
+}
+
+def Smet_UpdateTopologyOp : Smet_Op<"update_topology", [AllTypesMatch<["topology", "result"]>]> {
+  let summary = "kept and grown blocks become the new topology";
+  let description = [{
+    `slot_map[new slot]` is the old slot, or -1 where a block was regrown. The arrays are updated in place.
+  }];
+  let arguments = (ins Smet_TopologyType:$topology, RankedTensorOf<[I8]>:$keep, RankedTensorOf<[I32]>:$grown);
+  let results = (outs Smet_TopologyType:$result, RankedTensorOf<[I32]>:$slot_map);
+  let assemblyFormat = [{
+    $topology `,` $keep `,` $grown attr-dict `:` type($topology) `,` type($keep) `,` type($grown) `->` type($slot_map)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$topology, "::mlir::Value":$keep, "::mlir::Value":$grown)>];
+}
+
+def Smet_RemapOp : Smet_Op<"remap", [AllTypesMatch<["array", "result"]>]> {
+  let summary = "carries an array of slots through a slot map, in place; regrown slots become zero";
+  let arguments = (ins RankedTensorOf<[I32]>:$slot_map, AnyRankedTensor:$array);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$slot_map `,` $array attr-dict `:` type($slot_map) `,` type($array)";
+}
+
+//===----------------------------------------------------------------------===//
+// Export, import, tests: the only ops with an N x K operand
+//===----------------------------------------------------------------------===//
+
+def Smet_ToDenseOp : Smet_KernelOp<"to_dense", ["topology", "values"], ["dense"], [], [1]> {
+  let summary = "the N x K matrix, zero where inactive";
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$dense);
+}
+
+def Smet_FromDenseOp : Smet_KernelOp<"from_dense", ["topology", "dense"], ["values"], [], [2]> {
+  let summary = "values of the active blocks of an N x K matrix";
+  let arguments = (ins Smet_TopologyType:$topology, FloatArray:$dense, FloatArray:$values);
+}
+
+//===----------------------------------------------------------------------===//
+// Later stages
+//===----------------------------------------------------------------------===//
+
+def AnyArray : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
+
+class Smet_CallLikeOp<string mnemonic, list<Trait> traits = []>
+    : Smet_Op<mnemonic, traits # [AttrSizedOperandSegments, DestinationStyleOpInterface,
+                                  DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
+  }];
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(::llvm::SmallVectorImpl<::mlir::MemoryEffects::EffectInstance> &effects) {
+      ::smet::addDestinationStyleEffects(*this, effects);
+    }
+  }];
+}
+
+def Smet_DispatchOp : Smet_CallLikeOp<"dispatch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "call of an outlined kernel, destination style";
+  let description = [{
+        %y = smet.dispatch @k_spmm_1f3a::@main ins(%t, %w, %x : ...) outs(%e : ...) -> tensor<128x256xf32>
+
+    Operands are whole arrays; the kernel's types may have `?` where the operand's size is known.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyType>:$inputs, Variadic<AnyArray>:$inits);
+  let assemblyFormat = [{
+    $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($inits^ `:` type($inits))? `)` attr-dict
+    (`->` type($results)^)?
+  }];
+}
+
+def Smet_RoutineOp : Smet_CallLikeOp<"routine"> {
+  let summary = "call of a host routine of the runtime (runtime/program/Abi.h), destination style";
+  let description = [{
+        %k = smet.routine "prune" ins(%score, %rate : ...) outs(%e : tensor<4xi8>) words [4, 16] -> tensor<4xi8>
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<AnyArray>:$inputs, Variadic<AnyArray>:$inits, DenseI64ArrayAttr:$words);
+  let assemblyFormat = [{
+    $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($inits^ `:` type($inits))? `)` `words` $words attr-dict
+    (`->` type($results)^)?
+  }];
+}
+
+def Smet_GemmOp : Smet_Op<"gemm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "dense C = alpha op(A) op(B) + beta C by the runtime's GEMM provider, on the calling thread";
+  let description = [{
+    Inside kernels. `a`, `b`, `c` are row-major f32 memrefs of rank 2 with unit inner stride; their sizes and strides give m, n, k
+    and the leading dimensions (op(A) is m x k, op(B) k x n).
+  }];
+  let arguments = (ins MemRefRankOf<[F32], [2]>:$a, MemRefRankOf<[F32], [2]>:$b, MemRefRankOf<[F32], [2]>:$c,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b, F32Attr:$alpha, F32Attr:$beta);
+  let assemblyFormat = "$a `,` $b `into` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+}
+
+def Smet_CheckFiniteOp : Smet_Op<"check_finite", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends the entry point with SMET_LOSS_NOT_FINITE if a scalar is NaN or infinite";
+  let description = [{
+    Stands behind the loss and before everything that writes state.
+  }];
+  let arguments = (ins AnyTypeOf<[RankedTensorOf<[F32, F64]>, MemRefOf<[F32, F64]>]>:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Smet_TopologyPackOp : Smet_Op<"topology.pack", [Pure]> {
+  let summary = "a topology from its five arrays";
+  let arguments = (ins Variadic<AnyArray>:$arrays);
+  let results = (outs Smet_TopologyType:$topology);
+  let assemblyFormat = "$arrays attr-dict `:` type($arrays) `->` type($topology)";
+}
+
+def Smet_TopologyUnpackOp : Smet_Op<"topology.unpack", [Pure]> {
+  let summary = "the five arrays of a topology";
+  let arguments = (ins Smet_TopologyType:$topology);
+  let results = (outs Variadic<AnyRankedTensor>:$arrays);
+  let assemblyFormat = "$topology attr-dict `:` type($topology) `->` type($arrays)";
+  let hasCanonicalizeMethod = 1;
+}
+
+#endif // SMET_DIALECT_SMET_SMETOPS

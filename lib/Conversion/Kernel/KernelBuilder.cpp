@@ -1,0 +1,249 @@
+//===- KernelBuilder.cpp - kernels as C++ that reads like loops -----------===//
+#include "smet/Conversion/KernelBuilder.h"
+
+#include "smet/Dialect/Smet/IR/Smet.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace smet;
+
+static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+
+//===----------------------------------------------------------------------===//
+// Constants and conversions
+//===----------------------------------------------------------------------===//
+
+static TypedAttr splatOrScalar(Type type, Attribute element) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return DenseElementsAttr::get(shaped, element);
+  return cast<TypedAttr>(element);
+}
+
+Val KernelBuilder::index(int64_t value) { return wrap(arith::ConstantIndexOp::create(b, loc, value)); }
+
+Val KernelBuilder::real(double value, Type type) {
+  return wrap(arith::ConstantOp::create(b, loc, splatOrScalar(type, b.getFloatAttr(getElementTypeOrSelf(type), value))));
+}
+
+Val KernelBuilder::integer(int64_t value, Type type) {
+  return wrap(
+      arith::ConstantOp::create(b, loc, splatOrScalar(type, b.getIntegerAttr(getElementTypeOrSelf(type), value))));
+}
+
+Val KernelBuilder::zero(Type type) { return isFloat(type) ? real(0, type) : integer(0, type); }
+
+Value KernelBuilder::materialize(Val value, Type like) {
+  if (value.isConstant())
+    return (isFloat(like) ? real(static_cast<double>(value.constantValue()), like)
+                          : integer(value.constantValue(), like))
+        .get();
+  auto vector = dyn_cast<VectorType>(like);
+  if (vector && !isa<VectorType>(value.type()))
+    return vector::BroadcastOp::create(b, loc, vector, value.get());
+  return value.get();
+}
+
+Val KernelBuilder::toIndex(Val value) {
+  if (value.isConstant())
+    return index(value.constantValue());
+  if (value.type().isIndex())
+    return value;
+  return wrap(arith::IndexCastUIOp::create(b, loc, b.getIndexType(), value.get()));
+}
+
+Val KernelBuilder::cast(Val value, Type element) {
+  Type type = value.type(), from = getElementTypeOrSelf(type);
+  if (from == element)
+    return value;
+  if (auto vector = dyn_cast<VectorType>(type))
+    type = vector.clone(element);
+  else
+    type = element;
+  if (!isa<FloatType>(from))
+    return wrap(arith::SIToFPOp::create(b, loc, type, value.get()));
+  if (element.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+    return wrap(arith::ExtFOp::create(b, loc, type, value.get()));
+  return wrap(arith::TruncFOp::create(b, loc, type, value.get()));
+}
+
+VectorType KernelBuilder::vectorOf(int64_t lanes, Type element) { return VectorType::get({lanes}, element); }
+
+Val KernelBuilder::broadcast(Val value, int64_t lanes) {
+  return wrap(vector::BroadcastOp::create(b, loc, vectorOf(lanes, value.type()), value.get()));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> KernelBuilder::indexValues(ArrayRef<Val> indices) {
+  return llvm::map_to_vector(indices, [&](Val value) { return materialize(value, b.getIndexType()); });
+}
+
+Val KernelBuilder::size(Value memref, unsigned dim) {
+  auto type = mlir::cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dim))
+    return index(type.getDimSize(dim));
+  return wrap(memref::DimOp::create(b, loc, memref, dim));
+}
+
+Val KernelBuilder::load(Value memref, Vals indices) {
+  return wrap(memref::LoadOp::create(b, loc, memref, indexValues(indices)));
+}
+
+void KernelBuilder::store(Val value, Value memref, Vals indices) {
+  Type element = mlir::cast<MemRefType>(memref.getType()).getElementType();
+  memref::StoreOp::create(b, loc, materialize(value, element), memref, indexValues(indices));
+}
+
+Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {
+  Type element = mlir::cast<MemRefType>(memref.getType()).getElementType();
+  return wrap(vector::LoadOp::create(b, loc, vectorOf(lanes, element), memref, indexValues(indices)));
+}
+
+void KernelBuilder::storeVector(Val value, Value memref, Vals indices) {
+  vector::StoreOp::create(b, loc, value.get(), memref, indexValues(indices));
+}
+
+Val KernelBuilder::alloca(ArrayRef<int64_t> shape, Type element) {
+  return wrap(memref::AllocaOp::create(b, loc, MemRefType::get(shape, element), b.getI64IntegerAttr(64)));
+}
+
+Val KernelBuilder::alloc(ArrayRef<int64_t> shape, Type element) {
+  return wrap(memref::AllocOp::create(b, loc, MemRefType::get(shape, element)));
+}
+
+Val KernelBuilder::matrix(Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns) {
+  auto type = mlir::cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> offsets, sizes, strides(type.getRank(), b.getIndexAttr(1));
+  for (Val value : outer) {
+    offsets.push_back(materialize(value, b.getIndexType()));
+    sizes.push_back(b.getIndexAttr(1));
+  }
+  offsets.append({materialize(row, b.getIndexType()), materialize(column, b.getIndexType())});
+  sizes.append({b.getIndexAttr(rows), b.getIndexAttr(columns)});
+  auto result = memref::SubViewOp::inferRankReducedResultType({rows, columns}, type, offsets, sizes, strides);
+  return wrap(memref::SubViewOp::create(b, loc, mlir::cast<MemRefType>(result), memref, offsets, sizes, strides));
+}
+
+//===----------------------------------------------------------------------===//
+// Control
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> valuesOf(ArrayRef<Val> vals) {
+  return llvm::map_to_vector(vals, [](Val value) { return value.get(); });
+}
+
+Vals KernelBuilder::loop(Val begin, Val end, Val step, Vals inits, function_ref<Vals(Val, Vals)> body) {
+  Type index = b.getIndexType();
+  auto loop = scf::ForOp::create(b, loc, materialize(begin, index), materialize(end, index), materialize(step, index),
+                                 valuesOf(inits), [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+                                   Vals args = llvm::map_to_vector(carried, [&](Value v) { return wrap(v); });
+                                   scf::YieldOp::create(b, loc, valuesOf(body(wrap(iv), args)));
+                                 });
+  return llvm::map_to_vector(loop.getResults(), [&](Value v) { return wrap(v); });
+}
+
+void KernelBuilder::loop(Val begin, Val end, Val step, function_ref<void(Val)> body) {
+  loop(begin, end, step, {}, [&](Val i, Vals) -> Vals {
+    body(i);
+    return {};
+  });
+}
+
+void KernelBuilder::parallel(Val n, function_ref<void(Val)> body) {
+  Type index = b.getIndexType();
+  scf::ParallelOp::create(b, loc, ValueRange{materialize(0, index)}, ValueRange{materialize(n, index)},
+                          ValueRange{materialize(1, index)},
+                          [&](OpBuilder &, Location, ValueRange ivs) { body(wrap(ivs[0])); });
+}
+
+Vals KernelBuilder::ifElse(Val condition, TypeRange types, function_ref<Vals()> then, function_ref<Vals()> otherwise) {
+  auto op = scf::IfOp::create(
+      b, loc, condition.get(), [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, valuesOf(then())); },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, valuesOf(otherwise())); });
+  return llvm::map_to_vector(op.getResults(), [&](Value v) { return wrap(v); });
+}
+
+void KernelBuilder::ifThen(Val condition, function_ref<void()> then) {
+  scf::IfOp::create(b, loc, condition.get(), [&](OpBuilder &, Location) {
+    then();
+    scf::YieldOp::create(b, loc);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+std::pair<Value, Value> KernelBuilder::unify(Val a, Val b) {
+  if (a.isConstant() && b.isConstant())
+    return {index(a.constantValue()).get(), index(b.constantValue()).get()};
+  bool likeB = a.isConstant() || (!b.isConstant() && isa<VectorType>(b.type()));
+  Type like = likeB ? b.type() : a.type();
+  return {materialize(a, like), materialize(b, like)};
+}
+
+// Contraction lets LLVM form FMAs; nothing else may change a result.
+#define SMET_BINARY(NAME, FLOAT_OP, INT_OP)                                                                            \
+  Val KernelBuilder::NAME(Val left, Val right) {                                                                       \
+    auto [x, y] = unify(left, right);                                                                                  \
+    if (isFloat(x.getType()))                                                                                          \
+      return wrap(FLOAT_OP::create(b, loc, x, y, arith::FastMathFlags::contract));                                     \
+    return wrap(INT_OP::create(b, loc, x, y));                                                                         \
+  }
+SMET_BINARY(add, arith::AddFOp, arith::AddIOp)
+SMET_BINARY(sub, arith::SubFOp, arith::SubIOp)
+SMET_BINARY(mul, arith::MulFOp, arith::MulIOp)
+SMET_BINARY(div, arith::DivFOp, arith::DivUIOp)
+SMET_BINARY(rem, arith::RemFOp, arith::RemUIOp)
+SMET_BINARY(max, arith::MaximumFOp, arith::MaxUIOp)
+SMET_BINARY(min, arith::MinimumFOp, arith::MinUIOp)
+#undef SMET_BINARY
+
+Val KernelBuilder::fma(Val left, Val right, Val addend) {
+  Type type = addend.type();
+  return wrap(math::FmaOp::create(b, loc, materialize(left, type), materialize(right, type), addend.get()));
+}
+
+Val KernelBuilder::abs(Val a) { return wrap(math::AbsFOp::create(b, loc, a.get())); }
+Val KernelBuilder::neg(Val a) { return wrap(arith::NegFOp::create(b, loc, a.get())); }
+Val KernelBuilder::sqrt(Val a) { return wrap(math::SqrtOp::create(b, loc, a.get())); }
+Val KernelBuilder::exp(Val a) { return wrap(math::ExpOp::create(b, loc, a.get())); }
+Val KernelBuilder::log(Val a) { return wrap(math::LogOp::create(b, loc, a.get())); }
+
+Val KernelBuilder::select(Val condition, Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::SelectOp::create(b, loc, condition.get(), x, y));
+}
+
+Val KernelBuilder::compare(Compare predicate, Val a, Val other) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  static constexpr I integers[] = {I::eq, I::ne, I::ult, I::ule, I::ugt, I::uge};
+  auto [x, y] = unify(a, other);
+  unsigned which = static_cast<unsigned>(predicate);
+  if (isFloat(x.getType()))
+    return wrap(arith::CmpFOp::create(b, loc, floats[which], x, y));
+  return wrap(arith::CmpIOp::create(b, loc, integers[which], x, y));
+}
+
+Val KernelBuilder::sum(Val vector) {
+  return wrap(vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, vector.get(),
+                                          arith::FastMathFlags::reassoc));
+}
+
+Val KernelBuilder::maximum(Val vector) {
+  return wrap(vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXIMUMF, vector.get()));
+}
+
+void KernelBuilder::gemm(Val a, Val right, Val c, bool transposeA, bool transposeB, float alpha, float beta) {
+  GemmOp::create(b, loc, a.get(), right.get(), c.get(), transposeA, transposeB, b.getF32FloatAttr(alpha),
+                 b.getF32FloatAttr(beta));
+}

@@ -1,0 +1,1 @@
+#include "smet/Conversion/Reference.h"

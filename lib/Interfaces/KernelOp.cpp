@@ -1,0 +1,20 @@
+//===- KernelOp.cpp - the common shape of compute ops ---------------------===//
+#include "smet/Interfaces/KernelOp.h"
+
+using namespace mlir;
+
+void smet::addDestinationStyleEffects(DestinationStyleOpInterface op,
+                                      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    effects.emplace_back(MemoryEffects::Read::get(), &operand, SideEffects::DefaultResource::get());
+    if (op.isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, SideEffects::DefaultResource::get());
+  }
+}
+
+Value smet::emptyTensor(OpBuilder &builder, Location loc, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor::EmptyOp::create(builder, loc, tensor.getShape(), tensor.getElementType());
+}
