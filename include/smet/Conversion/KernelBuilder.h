@@ -66,8 +66,8 @@ public:
   void store(Val value, mlir::Value memref, Vals indices);
   Val loadVector(mlir::Value memref, Vals indices, int64_t lanes);
   void storeVector(Val value, mlir::Value memref, Vals indices);
-  Val alloca(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< in a parallel body: on the thread's stack
-  Val alloc(llvm::ArrayRef<int64_t> shape, mlir::Type element);  ///< at the top of a kernel: hoisted into the arena
+  Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< in a parallel body: on the thread's stack
+  Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element);  ///< at the top of a kernel: hoisted into the arena
   /// A rank-2 view of rows [row, row + rows) x columns [column, column + columns) of the last two dims of a rank-2 or
   /// (at `outer`) rank-3 memref, for smet.gemm.
   Val matrix(mlir::Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns);

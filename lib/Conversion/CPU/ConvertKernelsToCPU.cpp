@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace smet;
 
 namespace {
-struct ConvertKernelsToCPUPass : impl::ConvertKernelsToCPUPassBase<ConvertKernelsToCPUPass> {
+struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<ConvertKernelsToCPUPass> {
   using Base::Base;
 
   void runOnOperation() final {

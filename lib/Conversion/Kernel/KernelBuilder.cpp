@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace smet;
@@ -110,11 +111,11 @@ void KernelBuilder::storeVector(Val value, Value memref, Vals indices) {
   vector::StoreOp::create(b, loc, value.get(), memref, indexValues(indices));
 }
 
-Val KernelBuilder::alloca(ArrayRef<int64_t> shape, Type element) {
+Val KernelBuilder::stack(ArrayRef<int64_t> shape, Type element) {
   return wrap(memref::AllocaOp::create(b, loc, MemRefType::get(shape, element), b.getI64IntegerAttr(64)));
 }
 
-Val KernelBuilder::alloc(ArrayRef<int64_t> shape, Type element) {
+Val KernelBuilder::workspace(ArrayRef<int64_t> shape, Type element) {
   return wrap(memref::AllocOp::create(b, loc, MemRefType::get(shape, element)));
 }
 
@@ -244,6 +245,5 @@ Val KernelBuilder::maximum(Val vector) {
 }
 
 void KernelBuilder::gemm(Val a, Val right, Val c, bool transposeA, bool transposeB, float alpha, float beta) {
-  GemmOp::create(b, loc, a.get(), right.get(), c.get(), transposeA, transposeB, b.getF32FloatAttr(alpha),
-                 b.getF32FloatAttr(beta));
+  GemmOp::create(b, loc, a.get(), right.get(), c.get(), transposeA, transposeB, APFloat(alpha), APFloat(beta));
 }
