@@ -38,15 +38,6 @@ std::filesystem::path folderOf(const std::filesystem::path &path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-/// A rename is durable only once its folder is synced. Some file systems cannot sync folders; that is no error.
-void syncFolder(const std::filesystem::path &folder) {
-  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0)
-    return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 } // namespace
 
 Expected<std::string> readFile(const std::filesystem::path &path) {
@@ -70,6 +61,14 @@ Expected<std::string> readFile(const std::filesystem::path &path) {
   }
   close(descriptor);
   return contents;
+}
+
+void syncFolder(const std::filesystem::path &folder) {
+  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  fsync(descriptor);
+  close(descriptor);
 }
 
 Status writeFileAtomically(const std::filesystem::path &path, std::string_view contents) {

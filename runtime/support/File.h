@@ -23,6 +23,9 @@ Expected<std::string> readFile(const std::filesystem::path &path);
 /// Replaces `path` by `contents` (AtomicFile for those that fit in memory).
 Status writeFileAtomically(const std::filesystem::path &path, std::string_view contents);
 
+/// Makes renames in `folder` durable. Some file systems cannot; that is no error.
+void syncFolder(const std::filesystem::path &folder);
+
 /// A file that appears at `path` on commit(); without it, nothing changes there.
 class AtomicFile {
 public:
