@@ -23,8 +23,10 @@ int32_t charactersOf(const sentencepiece::SentencePieceProcessor &processor, int
   if (processor.IsControl(id) || processor.IsUnused(id))
     return 0;
   const std::string &piece = processor.IdToPiece(id);
-  if (processor.IsByte(id)) // "<0x41>"
-    return (std::stoi(piece.substr(3, 2), nullptr, 16) & 0xc0) != 0x80;
+  if (processor.IsByte(id)) { // "<0x41>"; 80 to BF continue a code point
+    char high = piece.size() > 3 ? piece[3] : '0';
+    return high != '8' && high != '9' && high != 'A' && high != 'B';
+  }
   return processor.IsUnknown(id) ? 1 : int32_t(countCodePoints(piece));
 }
 

@@ -1,0 +1,172 @@
+//===- TokenizerTest.cpp - training and using a tokenizer -----------------===//
+
+#include "TestData.h"
+
+#include "runtime/support/Hash.h"
+
+#include <gmock/gmock.h>
+
+using namespace smet::rt;
+using namespace smet::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::string trainingError(const TestFolder &folder, std::string_view text, int32_t size) {
+  writeFile(folder / "text", text);
+  return messageOf(trainTokenizer(TextFiles::find(folder / "text").value(), size, folder / "out.model"));
+}
+
+} // namespace
+
+TEST(Tokenizer, HasTheSizeAskedForAndLlamasSpecialIds) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  EXPECT_EQ(tokenizer.size(), 300);
+  EXPECT_EQ(tokenizer.bos(), 1);
+  EXPECT_EQ(tokenizer.eos(), 2);
+  EXPECT_EQ(tokenizer.hash(), sha256(readFile(folder / "tokenizer.model").value()));
+}
+
+TEST(Tokenizer, DecodingGivesTheTextBack) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  for (std::string text : {std::string("the house stands"), std::string("  two  spaces \n\n and\ttabs "),
+                           std::string("\nline"), std::string("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 12345"),
+                           std::string("a\0b", 3), std::string(""), makeText(300)}) {
+    auto ids = tokenizer.encode(text);
+    ASSERT_TRUE(ids);
+    EXPECT_EQ(tokenizer.decode(*ids).value(), text);
+  }
+}
+
+TEST(Tokenizer, UnknownCharactersBecomeTheirBytes) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  // Byte b has id 3 + b. The first id is the space before a text's first word.
+  auto ids = tokenizer.encode("\xe2\x82\xac").value();
+  ASSERT_EQ(ids.size(), 4u);
+  EXPECT_THAT(std::vector(ids.begin() + 1, ids.end()), ElementsAre(3 + 0xe2, 3 + 0x82, 3 + 0xac));
+  EXPECT_EQ(tokenizer.characters(ids[1]), 1);
+  EXPECT_EQ(tokenizer.characters(ids[2]), 0);
+}
+
+TEST(Tokenizer, ContinuationEqualsEncodingTheWhole) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  std::string first = "the seal\n", second = "there is a\nhare\n";
+  auto joined = tokenizer.encode(first).value(), rest = tokenizer.encodeContinuation(second).value();
+  joined.insert(joined.end(), rest.begin(), rest.end());
+  EXPECT_EQ(joined, tokenizer.encode(first + second).value());
+}
+
+TEST(Tokenizer, CharactersOfIdsSumToThoseOfTheText) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  std::string text = "na\xc3\xafve \xe2\x82\xac\n" + makeText(50);
+  int64_t sum = 0;
+  for (int32_t id : tokenizer.encodeContinuation(text).value())
+    sum += tokenizer.characters(id);
+  EXPECT_EQ(sum, countCodePoints(text));
+  EXPECT_EQ(tokenizer.characters(tokenizer.bos()), 0);
+}
+
+TEST(Tokenizer, IdsOutsideTheVocabularyAreErrors) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  EXPECT_THAT(messageOf(tokenizer.decode(std::vector<int32_t>{5, 300})), HasSubstr("token 300 is outside"));
+  EXPECT_THAT(messageOf(tokenizer.decode(std::vector<int32_t>{-1})), HasSubstr("token -1 is outside"));
+}
+
+TEST(Tokenizer, VocabularyMismatchNamesBothSizes) {
+  TestFolder folder;
+  Tokenizer tokenizer = makeTokenizer(folder);
+  EXPECT_TRUE(tokenizer.checkVocabulary(300));
+  EXPECT_TRUE(tokenizer.checkVocabulary(512));
+  EXPECT_THAT(messageOf(tokenizer.checkVocabulary(299)), HasSubstr("has 300 pieces, the model's vocab_size is 299"));
+}
+
+TEST(Tokenizer, FilesThatAreNoModelAreErrors) {
+  TestFolder folder;
+  EXPECT_THAT(messageOf(Tokenizer::load(folder / "none.model")), HasSubstr("none.model"));
+  EXPECT_THAT(messageOf(Tokenizer::load(folder.path)), HasSubstr("cannot"));
+  makeTokenizer(folder);
+  std::string model = readFile(folder / "tokenizer.model").value();
+  std::vector<std::string> bad = {"", "no model", std::string(4096, '\0'), std::string(4096, '\xff'), makeText(20)};
+  for (size_t size = 1; size < 64; ++size)
+    bad.push_back(model.substr(0, size));
+  for (const std::string &contents : bad) {
+    writeFile(folder / "bad.model", contents);
+    EXPECT_THAT(messageOf(Tokenizer::load(folder / "bad.model")), HasSubstr("bad.model' is no SentencePiece model"))
+        << contents.size();
+  }
+}
+
+// Any damage must be an error or a usable tokenizer, never a crash.
+TEST(Tokenizer, DamagedModelsDoNotCrash) {
+  TestFolder folder;
+  makeTokenizer(folder);
+  std::string model = readFile(folder / "tokenizer.model").value();
+  uint32_t state = 7;
+  auto draw = [&](uint32_t n) { return (state = state * 1664525 + 1013904223) / 65536 % n; };
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = model;
+    if (round % 2 == 0)
+      damaged.resize(draw(model.size()));
+    else
+      damaged[draw(model.size())] ^= char(1 << draw(8));
+    writeFile(folder / "bad.model", damaged);
+    if (auto tokenizer = Tokenizer::load(folder / "bad.model"))
+      (void)tokenizer->encode("the seal \xe2\x82\xac");
+  }
+}
+
+TEST(TokenizerTrainer, SameTextSameFile) {
+  TestFolder folder;
+  makeTokenizer(folder);
+  std::string first = readFile(folder / "tokenizer.model").value();
+  makeTokenizer(folder);
+  EXPECT_EQ(readFile(folder / "tokenizer.model").value(), first);
+}
+
+TEST(TokenizerTrainer, LearnsTheMostFrequentPair) {
+  TestFolder folder;
+  // "qu" occurs most often, so it is the first merge: the piece behind 3 special ids and 256 bytes.
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "aqu equ iqu oqu\n";
+  ASSERT_EQ(trainingError(folder, text, 259 + 1 + 7), ""); // 1 merge and the 7 characters a e i o q u and space
+  Tokenizer tokenizer = std::move(Tokenizer::load(folder / "out.model").value());
+  EXPECT_THAT(tokenizer.encodeContinuation("qu").value(), ElementsAre(259));
+}
+
+TEST(TokenizerTrainer, VocabulariesThatDoNotFitTheTextAreErrors) {
+  TestFolder folder;
+  EXPECT_THAT(trainingError(folder, "hello world\n", 5000), HasSubstr("the text has no more than"));
+  EXPECT_THAT(trainingError(folder, "hello world\n", 200), HasSubstr("characters of the text alone need"));
+  EXPECT_THAT(trainingError(folder, "hello world\n", 0), HasSubstr("tokenizer of 0 pieces"));
+  EXPECT_THAT(trainingError(folder, "hello world\n", -3), HasSubstr("tokenizer of -3 pieces"));
+  EXPECT_THAT(trainingError(folder, " \n\n\t\n", 300), HasSubstr("nothing but blanks"));
+  EXPECT_THAT(trainingError(folder, "hello \xff\n", 300), HasSubstr("not UTF-8"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.model"));
+}
+
+TEST(TokenizerTrainer, TheLargestVocabularyNamedWorks) {
+  TestFolder folder;
+  std::string message = trainingError(folder, makeText(5), 5000);
+  size_t at = message.rfind("at most ");
+  ASSERT_NE(at, message.npos) << message;
+  EXPECT_EQ(trainingError(folder, makeText(5), std::stoi(message.substr(at + 8))), "");
+}
+
+TEST(TokenizerTrainer, SaysNothingOnTheTerminal) {
+  TestFolder folder;
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  makeTokenizer(folder);
+  trainingError(folder, "hello world\n", 200);
+  (void)Tokenizer::load(folder / "text");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
