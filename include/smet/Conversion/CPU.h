@@ -2,10 +2,10 @@
 //
 // Rewrites every smet and nn op on memrefs into loops on packed token tiles [ceil(T / L), F, L] (L is the last size of
 // the type): SIMD lanes are tokens, sums stay in register accumulators (vector iter_args). Work is split by
-// `scf.parallel` loops without reductions, standing at the top of a kernel or inside sequential `scf.for`; each iteration
-// writes what no other one touches, so results do not depend on the number of threads. Scratch is `memref.alloca` inside a
-// parallel body (small, on the thread's stack) or `memref.alloc` of static size at the top of the kernel (hoisted into
-// the arena by smet-hoist-workspace; not freed).
+// `scf.parallel` loops without reductions, standing at the top of a kernel or inside sequential `scf.for`; each
+// iteration writes what no other one touches, so results do not depend on the number of threads. Scratch is
+// `memref.alloca` inside a parallel body (small, on the thread's stack) or `memref.alloc` of static size at the top of
+// the kernel (hoisted into the arena by smet-hoist-workspace; not freed).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_CONVERSION_CPU_H

@@ -1,7 +1,7 @@
 //===- KernelBuilder.h - kernels as C++ that reads like loops ---*- C++ -*-===//
 //
-// A small loop builder. `Val` is an SSA value with arithmetic; a scalar meets a vector by broadcast, an integer constant
-// takes the type of the other side. The inner loop of SpMM reads
+// A small loop builder. `Val` is an SSA value with arithmetic; a scalar meets a vector by broadcast, an integer
+// constant takes the type of the other side. The inner loop of SpMM reads
 //
 //   KernelBuilder k(rewriter, loc);
 //   Val sum = k.loop(begin, end, 1, {zero}, [&](Val s, Vals acc) -> Vals {
@@ -51,23 +51,23 @@ public:
 
   //===--- constants and conversions ---===//
   Val index(int64_t value);
-  Val real(double value, mlir::Type type);        ///< scalar or splat vector
-  Val zero(mlir::Type type);                      ///< scalar or splat vector
-  Val integer(int64_t value, mlir::Type type);    ///< scalar or splat vector
+  Val real(double value, mlir::Type type);             ///< scalar or splat vector
+  Val zero(mlir::Type type);                           ///< scalar or splat vector
+  Val integer(int64_t value, mlir::Type type);         ///< scalar or splat vector
   mlir::Value materialize(Val value, mlir::Type like); ///< constant of, or broadcast to, `like`
-  Val toIndex(Val value);                         ///< i16, i32 (zero-extended), i64 or index to index
-  Val cast(Val value, mlir::Type element);        ///< float <-> float, int -> float; shape kept
+  Val toIndex(Val value);                              ///< i16, i32 (zero-extended), i64 or index to index
+  Val cast(Val value, mlir::Type element);             ///< float <-> float, int -> float; shape kept
   mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
   Val broadcast(Val value, int64_t lanes);
 
   //===--- memory: memrefs of any rank ---===//
-  Val size(mlir::Value memref, unsigned dim);     ///< static sizes fold to constants
+  Val size(mlir::Value memref, unsigned dim); ///< static sizes fold to constants
   Val load(mlir::Value memref, Vals indices);
   void store(Val value, mlir::Value memref, Vals indices);
   Val loadVector(mlir::Value memref, Vals indices, int64_t lanes);
   void storeVector(Val value, mlir::Value memref, Vals indices);
-  Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< in a parallel body: on the thread's stack
-  Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element);  ///< at the top of a kernel: hoisted into the arena
+  Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element);     ///< in a parallel body: on the thread's stack
+  Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< at the top of a kernel: hoisted into the arena
   /// A rank-2 view of rows [row, row + rows) x columns [column, column + columns) of the last two dims of a rank-2 or
   /// (at `outer`) rank-3 memref, for smet.gemm.
   Val matrix(mlir::Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns);
@@ -78,7 +78,8 @@ public:
   void loop(Val begin, Val end, Val step, llvm::function_ref<void(Val)> body);
   /// Parallel over [0, n): bodies write disjoint memory. One loop at a time, not nested.
   void parallel(Val n, llvm::function_ref<void(Val)> body);
-  Vals ifElse(Val condition, mlir::TypeRange types, llvm::function_ref<Vals()> then, llvm::function_ref<Vals()> otherwise);
+  Vals ifElse(Val condition, mlir::TypeRange types, llvm::function_ref<Vals()> then,
+              llvm::function_ref<Vals()> otherwise);
   void ifThen(Val condition, llvm::function_ref<void()> then);
 
   //===--- arithmetic (scalars, vectors; see the operators below) ---===//
@@ -98,8 +99,8 @@ public:
   Val select(Val condition, Val a, Val b);
   enum class Compare { eq, ne, lt, le, gt, ge };
   Val compare(Compare predicate, Val a, Val b); ///< index and integers unsigned, floats ordered
-  Val sum(Val vector);       ///< horizontal, lane order tree fixed by the target
-  Val maximum(Val vector);   ///< horizontal
+  Val sum(Val vector);                          ///< horizontal, lane order tree fixed by the target
+  Val maximum(Val vector);                      ///< horizontal
 
   /// dense C = alpha op(A) op(B) + beta C (smet.gemm); rank-2 memrefs.
   void gemm(Val a, Val b, Val c, bool transposeA, bool transposeB, float alpha, float beta);

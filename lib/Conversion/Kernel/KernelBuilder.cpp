@@ -28,7 +28,8 @@ static TypedAttr splatOrScalar(Type type, Attribute element) {
 Val KernelBuilder::index(int64_t value) { return wrap(arith::ConstantIndexOp::create(b, loc, value)); }
 
 Val KernelBuilder::real(double value, Type type) {
-  return wrap(arith::ConstantOp::create(b, loc, splatOrScalar(type, b.getFloatAttr(getElementTypeOrSelf(type), value))));
+  return wrap(
+      arith::ConstantOp::create(b, loc, splatOrScalar(type, b.getFloatAttr(getElementTypeOrSelf(type), value))));
 }
 
 Val KernelBuilder::integer(int64_t value, Type type) {
@@ -236,8 +237,8 @@ Val KernelBuilder::compare(Compare predicate, Val a, Val other) {
 }
 
 Val KernelBuilder::sum(Val vector) {
-  return wrap(vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, vector.get(),
-                                          arith::FastMathFlags::reassoc));
+  return wrap(
+      vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, vector.get(), arith::FastMathFlags::reassoc));
 }
 
 Val KernelBuilder::maximum(Val vector) {

@@ -13,16 +13,15 @@ using namespace smet::nn;
 void EmbeddingOp::buildVjp(OpBuilder &b, ValueRange resultGrads, const BitVector &needed,
                            SmallVectorImpl<Value> &inputGrads) {
   if (needed[0])
-    inputGrads[0] = createWithEmptyInits<EmbeddingGradOp>(b, getLoc(), getTable().getType(),
-                                                          {resultGrads[0], getIds()})
+    inputGrads[0] = createWithEmptyInits<EmbeddingGradOp>(b, getLoc(), getTable().getType(), {resultGrads[0], getIds()})
                         ->getResult(0);
 }
 
 void RMSNormOp::buildVjp(OpBuilder &b, ValueRange resultGrads, const BitVector &needed,
                          SmallVectorImpl<Value> &inputGrads) {
-  auto grad = createWithEmptyInits<RMSNormGradOp>(b, getLoc(), {getX().getType(), getGamma().getType()},
-                                                  {getX(), getGamma(), resultGrads[0]},
-                                                  b.getNamedAttr("eps", getEpsAttr()));
+  auto grad =
+      createWithEmptyInits<RMSNormGradOp>(b, getLoc(), {getX().getType(), getGamma().getType()},
+                                          {getX(), getGamma(), resultGrads[0]}, b.getNamedAttr("eps", getEpsAttr()));
   inputGrads[0] = grad->getResult(0);
   inputGrads[1] = grad->getResult(1);
 }

@@ -1,0 +1,46 @@
+//===- Pipelines.h - from a module to a program, stage by stage -*- C++ -*-===//
+//
+// Named pipelines of smet-opt and the compiler. Each is a sequence of stages:
+//
+//   kernels    entry points on tensors -> dispatches of kernel modules, everything on memrefs, state in place (checked)
+//   target     the bodies of the kernels -> loops
+//   memory     scratch and buffers get their place in the arena; the manifest is written
+//   llvm       entry points and kernels -> LLVM dialect
+//
+// `smet-to-reference` and `smet-to-cpu` run kernels, target and memory; `smet-to-llvm` follows either.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_PIPELINES_PIPELINES_H
+#define SMET_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace smet {
+
+/// What generated code is shaped by.
+struct CPUPipelineOptions : mlir::PassPipelineOptions<CPUPipelineOptions> {
+  Option<int64_t> tile{*this, "tile", llvm::cl::desc("tokens in a packed tile"), llvm::cl::init(64)};
+  Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("width of vector registers"), llvm::cl::init(512)};
+  Option<int64_t> numRegisters{*this, "num-registers", llvm::cl::desc("number of vector registers"),
+                               llvm::cl::init(32)};
+};
+
+/// Model level to entry points: forward -> init, train_step, eval_step, update_topology (or prefill and decode).
+void buildEntryPointPipeline(mlir::OpPassManager &pm);
+/// Entry points to dispatches on memrefs, in place; ends with the contract.
+void buildKernelPipeline(mlir::OpPassManager &pm);
+/// Workspace and arena.
+void buildMemoryPipeline(mlir::OpPassManager &pm);
+/// Everything to the LLVM dialect: the entry points in the top module, each kernel in its own.
+void buildLLVMPipeline(mlir::OpPassManager &pm);
+
+void buildReferencePipeline(mlir::OpPassManager &pm);
+void buildCPUPipeline(mlir::OpPassManager &pm, const CPUPipelineOptions &options);
+
+/// Makes the pipelines known by name to smet-opt.
+void registerPipelines();
+
+} // namespace smet
+
+#endif // SMET_PIPELINES_PIPELINES_H

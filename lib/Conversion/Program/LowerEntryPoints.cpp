@@ -1,0 +1,200 @@
+//===- LowerEntryPoints.cpp - entry points become lists of calls ----------===//
+#include "Context.h"
+#include "smet/Conversion/Program.h"
+
+#include "smet/Dialect/Smet/IR/Smet.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace smet {
+#define GEN_PASS_DEF_LOWERENTRYPOINTSPASS
+#include "smet/Conversion/Passes.h.inc"
+} // namespace smet
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+std::optional<smet_slot> slotOf(StringRef routine) {
+  return llvm::StringSwitch<std::optional<smet_slot>>(routine)
+      .Case("topology_init", SMET_SLOT_TOPOLOGY_INIT)
+      .Case("init_normal_sparse", SMET_SLOT_INIT_NORMAL_SPARSE)
+      .Case("init_normal_dense", SMET_SLOT_INIT_NORMAL_DENSE)
+      .Case("fill", SMET_SLOT_FILL)
+      .Case("prune", SMET_SLOT_PRUNE)
+      .Case("grow_random", SMET_SLOT_GROW_RANDOM)
+      .Case("update_topology", SMET_SLOT_UPDATE_TOPOLOGY)
+      .Case("remap", SMET_SLOT_REMAP)
+      .Default(std::nullopt);
+}
+
+/// Where an operand lies in the arena.
+FailureOr<int64_t> offsetOf(Value operand) {
+  while (auto cast = operand.getDefiningOp<memref::CastOp>())
+    operand = cast.getSource();
+  auto view = operand.getDefiningOp<memref::ViewOp>();
+  APInt offset;
+  if (!view || !isa<BlockArgument>(view.getSource()) || !matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
+    return failure();
+  return offset.getSExtValue();
+}
+
+/// Emits one entry point.
+class EntryPoint {
+public:
+  EntryPoint(ModuleOp module, func::FuncOp function)
+      : module(module), function(function), b(module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
+
+  LogicalResult lower() {
+    b.setInsertionPoint(function);
+    auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer});
+    auto entry = LLVM::LLVMFuncOp::create(b, function.getLoc(), ("smet_" + function.getSymName()).str(), type);
+    b.setInsertionPointToEnd(entry.addEntryBlock(b));
+    context = entry.getArgument(0);
+    arena = entry.getArgument(1);
+    for (Operation &op : function.front())
+      if (failed(lower(op)))
+        return failure();
+    returnStatus(function.getLoc(), SMET_OK);
+    function.erase();
+    return success();
+  }
+
+private:
+  LogicalResult lower(Operation &op) {
+    if (auto dispatch = dyn_cast<DispatchOp>(op))
+      return lower(dispatch);
+    if (auto routine = dyn_cast<RoutineOp>(op))
+      return lower(routine);
+    if (auto check = dyn_cast<CheckFiniteOp>(op))
+      return lower(check);
+    if (isa<memref::ViewOp, memref::CastOp, func::ReturnOp>(op) || op.hasTrait<OpTrait::ConstantLike>())
+      return success();
+    return op.emitError("cannot stand in an entry point of a program; expected dispatches and routines");
+  }
+
+  LogicalResult lower(DispatchOp op) {
+    auto kernel = module.lookupSymbol<ModuleOp>(op.getKernel().getRootReference());
+    auto main = kernel ? kernel.lookupSymbol<func::FuncOp>("main") : nullptr;
+    if (!main)
+      return op.emitError("does not name a kernel");
+    SmallVector<int64_t> words;
+    for (auto [operand, type] : llvm::zip(op->getOperands(), main.getArgumentTypes())) {
+      if (failed(appendOffset(op, operand, words)))
+        return failure();
+      auto given = cast<MemRefType>(operand.getType()), wanted = cast<MemRefType>(type);
+      for (int64_t dim = 0; dim < wanted.getRank(); ++dim)
+        if (wanted.isDynamicDim(dim))
+          words.push_back(given.getDimSize(dim));
+    }
+    Location loc = op.getLoc();
+    LLVM::CallOp::create(b, loc, kernelFunction(kernel), ValueRange{context, arena, table(loc, words)});
+    return success();
+  }
+
+  LogicalResult lower(RoutineOp op) {
+    auto slot = slotOf(op.getName());
+    if (!slot)
+      return op.emitError("names no routine of the runtime");
+    SmallVector<int64_t> words;
+    for (Value operand : op->getOperands())
+      if (failed(appendOffset(op, operand, words)))
+        return failure();
+    llvm::append_range(words, op.getWords());
+    Location loc = op.getLoc();
+    Value status =
+        callThroughContext(b, loc, context, *slot, b.getI32Type(), {context, arena, table(loc, words)}).getResult();
+    Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), 0);
+    Value failed = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, status, zero);
+    returnIf(loc, failed, SMET_ROUTINE_FAILED);
+    return success();
+  }
+
+  /// x - x is 0 for finite x and NaN for the rest.
+  LogicalResult lower(CheckFiniteOp op) {
+    auto offset = offsetOf(op.getValue());
+    if (failed(offset))
+      return op.emitError("operand is not in the arena");
+    Location loc = op.getLoc();
+    Type type = cast<MemRefType>(op.getValue().getType()).getElementType();
+    Value bytes = LLVM::ConstantOp::create(b, loc, b.getI64Type(), *offset);
+    Value address = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), arena, ArrayRef<LLVM::GEPArg>{bytes});
+    Value value = LLVM::LoadOp::create(b, loc, type, address);
+    Value difference = LLVM::FSubOp::create(b, loc, value, value);
+    Value bad = LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::uno, difference, difference);
+    returnIf(loc, bad, SMET_LOSS_NOT_FINITE);
+    return success();
+  }
+
+  LogicalResult appendOffset(Operation *op, Value operand, SmallVectorImpl<int64_t> &words) {
+    auto offset = offsetOf(operand);
+    if (failed(offset))
+      return op->emitError("operand of type ") << operand.getType() << " has no constant place in the arena";
+    words.push_back(*offset);
+    return success();
+  }
+
+  /// The kernel's function, declared here: it is compiled on its own.
+  LLVM::LLVMFuncOp kernelFunction(ModuleOp kernel) {
+    std::string name = kernelSymbol(kernel);
+    if (auto declaration = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return declaration;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer, pointer});
+    return LLVM::LLVMFuncOp::create(b, kernel.getLoc(), name, type);
+  }
+
+  /// Constant data of the program.
+  Value table(Location loc, ArrayRef<int64_t> words) {
+    LLVM::GlobalOp global;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      auto type = LLVM::LLVMArrayType::get(b.getI64Type(), words.size());
+      std::string name = ("table_" + function.getSymName() + "_" + Twine(tables++)).str();
+      global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                                      b.getI64TensorAttr(words));
+    }
+    return LLVM::AddressOfOp::create(b, loc, global);
+  }
+
+  void returnIf(Location loc, Value condition, smet_status status) {
+    Region *body = b.getInsertionBlock()->getParent();
+    Block *exit = new Block, *next = new Block;
+    body->push_back(exit);
+    body->push_back(next);
+    LLVM::CondBrOp::create(b, loc, condition, exit, next);
+    b.setInsertionPointToEnd(exit);
+    returnStatus(loc, status);
+    b.setInsertionPointToEnd(next);
+  }
+
+  void returnStatus(Location loc, smet_status status) {
+    Value value = LLVM::ConstantOp::create(b, loc, b.getI32Type(), static_cast<int64_t>(status));
+    LLVM::ReturnOp::create(b, loc, value);
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  OpBuilder b;
+  Type pointer;
+  Value context, arena;
+  int64_t tables = 0;
+};
+
+struct LowerEntryPointsPass : smet::impl::LowerEntryPointsPassBase<LowerEntryPointsPass> {
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (failed(EntryPoint(module, function).lower()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,31 @@
+//===- InitAll.cpp - everything that tools register -----------------------===//
+#include "smet/InitAll.h"
+
+#include "smet/Conversion/CPU.h"
+#include "smet/Conversion/Program.h"
+#include "smet/Conversion/Reference.h"
+#include "smet/Pipelines/Pipelines.h"
+#include "smet/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+namespace smet {
+#define GEN_PASS_REGISTRATION
+#include "smet/Conversion/Passes.h.inc"
+} // namespace smet
+
+void smet::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<SmetDialect, nn::NNDialect>();
+  registerBufferizableOpInterfaceExternalModels(registry);
+}
+
+void smet::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerSmetTransformsPasses();
+  registerSmetConversionPasses();
+  registerPipelines();
+}

@@ -1,0 +1,104 @@
+//===- Pipelines.cpp - from a module to a program, stage by stage ---------===//
+#include "smet/Pipelines/Pipelines.h"
+
+#include "smet/Conversion/CPU.h"
+#include "smet/Conversion/Program.h"
+#include "smet/Conversion/Reference.h"
+#include "smet/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace smet;
+
+void smet::buildEntryPointPipeline(OpPassManager &pm) {}
+
+static void addBufferization(OpPassManager &pm) {
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createVerifyContractPass());
+}
+
+// No CSE before bufferization: it would merge the destinations of different outputs and with them their lifetimes.
+void smet::buildKernelPipeline(OpPassManager &pm) {
+  pm.addPass(createOutlineKernelsPass());
+  pm.addPass(createExpandTopologyPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createSchedulePass());
+  addBufferization(pm);
+  addBufferization(pm.nest<ModuleOp>()); // bufferization does not enter nested modules
+}
+
+void smet::buildMemoryPipeline(OpPassManager &pm) {
+  pm.addPass(createHoistWorkspacePass());
+  pm.addPass(createPlanMemoryPass());
+  pm.addPass(createCanonicalizerPass());
+}
+
+static void buildKernelToLLVMPipeline(OpPassManager &kernel) {
+  kernel.addPass(createLowerKernelPass());
+  kernel.addPass(createExpandMathPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(memref::createExpandStridedMetadataPass());
+  kernel.addPass(createLowerAffinePass());
+  kernel.addPass(arith::createArithExpandOpsPass());
+  kernel.addPass(createSCFToControlFlowPass());
+  ConvertVectorToLLVMPassOptions vector;
+  vector.x86Vector = false;
+  kernel.addPass(createConvertVectorToLLVMPass(vector));
+  kernel.addPass(createConvertMathToLibmPass());
+  kernel.addPass(createConvertToLLVMPass());
+  kernel.addPass(createReconcileUnrealizedCastsPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+}
+
+void smet::buildLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createLowerEntryPointsPass());
+  buildKernelToLLVMPipeline(pm.nest<ModuleOp>());
+}
+
+void smet::buildReferencePipeline(OpPassManager &pm) {
+  buildKernelPipeline(pm);
+  buildMemoryPipeline(pm);
+}
+
+void smet::buildCPUPipeline(OpPassManager &pm, const CPUPipelineOptions &options) {
+  PackTokensPassOptions pack;
+  pack.tile = options.tile;
+  pm.addNestedPass<func::FuncOp>(createPackTokensPass(pack));
+  buildKernelPipeline(pm);
+  ConvertKernelsToCPUPassOptions cpu;
+  cpu.vectorBits = options.vectorBits;
+  cpu.numRegisters = options.numRegisters;
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  kernel.addPass(createConvertKernelsToCPUPass(cpu));
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  buildMemoryPipeline(pm);
+}
+
+void smet::registerPipelines() {
+  PassPipelineRegistration<>("smet-to-entry-points",
+                             "a forward function becomes the entry points of a program (model level, tensors)",
+                             buildEntryPointPipeline);
+  PassPipelineRegistration<>("smet-to-kernels", "entry points become dispatches of kernels, in place on memrefs",
+                             buildKernelPipeline);
+  PassPipelineRegistration<>("smet-to-reference",
+                             "entry points to kernels through sparse_tensor and linalg, and the arena",
+                             buildReferencePipeline);
+  PassPipelineRegistration<CPUPipelineOptions>(
+      "smet-to-cpu", "entry points to vector kernels on packed token tiles, and the arena", buildCPUPipeline);
+  PassPipelineRegistration<>("smet-to-llvm", "what smet-to-reference or smet-to-cpu left becomes LLVM dialect",
+                             buildLLVMPipeline);
+}

@@ -1,0 +1,97 @@
+//===- OutlineKernels.cpp - compute ops move into kernel modules ----------===//
+//
+// The key is a SHA-256 of the printed kernel: OperationEquivalence::computeHash hashes uniqued pointers, differs from
+// run to run, and could neither name symbols nor key a cache on disk.
+//
+//===----------------------------------------------------------------------===//
+#include "smet/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/SHA256.h"
+
+namespace smet {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "smet/Transforms/Passes.h.inc"
+} // namespace smet
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+/// The type that a kernel takes for an operand: without nnz.
+Type eraseNnz(Type type, bool isSlots) {
+  if (auto topology = dyn_cast<TopologyType>(type))
+    return topology.eraseNnz();
+  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && isSlots && tensor.getRank() > 0) {
+    SmallVector<int64_t> shape(tensor.getShape());
+    shape[0] = ShapedType::kDynamic;
+    return tensor.clone(shape);
+  }
+  return type;
+}
+
+/// `func.func @main` with one clone of `op` on the function's arguments.
+OwningOpRef<func::FuncOp> buildKernel(KernelOpInterface op) {
+  OpBuilder b(op->getContext());
+  Location loc = b.getUnknownLoc();
+  SmallVector<Type> arguments, results;
+  for (OpOperand &operand : op->getOpOperands())
+    arguments.push_back(eraseNnz(operand.get().getType(), op.isSlots(operand.getOperandNumber())));
+  results.assign(arguments.end() - op->getNumResults(), arguments.end());
+
+  auto kernel = func::FuncOp::create(loc, "main", b.getFunctionType(arguments, results));
+  Block *body = kernel.addEntryBlock();
+  b.setInsertionPointToEnd(body);
+  Operation *clone = b.clone(*op);
+  clone->setLoc(loc);
+  clone->setDiscardableAttrs(b.getDictionaryAttr({}));
+  // Operand by operand: a value that is passed twice has two arguments.
+  for (auto [i, operand] : llvm::enumerate(clone->getOpOperands()))
+    operand.set(body->getArgument(i));
+  for (auto [result, type] : llvm::zip(clone->getResults(), results))
+    result.setType(type);
+  func::ReturnOp::create(b, loc, clone->getResults());
+  return kernel;
+}
+
+struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    SymbolTable table(module);
+    llvm::StringMap<SymbolRefAttr> kernels;
+    SmallVector<KernelOpInterface> work;
+    for (auto function : module.getOps<func::FuncOp>())
+      function.walk([&](KernelOpInterface op) { work.push_back(op); });
+    for (KernelOpInterface op : work)
+      outline(op, table, kernels);
+  }
+
+  static void outline(KernelOpInterface op, SymbolTable &table, llvm::StringMap<SymbolRefAttr> &kernels) {
+    OwningOpRef<func::FuncOp> kernel = buildKernel(op);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernel->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
+    SymbolRefAttr &symbol = kernels[text];
+    if (!symbol) {
+      std::string name = "k_" + op->getName().getStringRef().str() + "_" +
+                         llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), true).substr(0, 12);
+      llvm::replace(name, '.', '_');
+      auto holder = ModuleOp::create(kernel->getLoc(), name);
+      holder.setVisibility(SymbolTable::Visibility::Private);
+      holder.push_back(kernel.release());
+      symbol = SymbolRefAttr::get(table.insert(holder), {FlatSymbolRefAttr::get(op->getContext(), "main")});
+    }
+    OpBuilder b(op);
+    auto style = cast<DestinationStyleOpInterface>(op.getOperation());
+    auto dispatch =
+        DispatchOp::create(b, op->getLoc(), op->getResultTypes(), symbol, style.getDpsInputs(), style.getDpsInits());
+    dispatch->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    op->replaceAllUsesWith(dispatch);
+    op->erase();
+  }
+};
+
+} // namespace
