@@ -1,0 +1,33 @@
+//===- Compiler.h - module + options -> program file ------------*- C++ -*-===//
+#ifndef SMET_COMPILER_COMPILER_H
+#define SMET_COMPILER_COMPILER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace smet {
+
+enum class Target { Reference, CPU };
+
+struct CompileOptions {
+  Target target = Target::CPU;
+  /// Where the IR after each stage is written (01-model.mlir, 02-entry-points.mlir, ...); empty: nowhere.
+  std::string dumpDirectory;
+  /// The processor that is compiled for, as LLVM names it; empty: this machine's.
+  std::string cpu, features;
+};
+
+/// Compiles a module to the program file `path` (runtime/program/Abi.h). The module has a function @forward, or
+/// @prefill and @decode, at model level (then `modelLevel` is true), or entry points as smet-build-steps makes them. It
+/// is consumed. Diagnostics of passes go to the context's handler. The file is written under a temporary name and
+/// renamed.
+llvm::Error compileProgram(mlir::ModuleOp module, bool modelLevel, const CompileOptions &options, llvm::StringRef path);
+
+/// What a program depends on besides its module: target, processor, version. Part of the cache's key.
+std::string compilerIdentity(const CompileOptions &options);
+
+} // namespace smet
+
+#endif // SMET_COMPILER_COMPILER_H

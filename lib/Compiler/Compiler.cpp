@@ -1,0 +1,146 @@
+//===- Compiler.cpp - module + options -> program file --------------------===//
+#include "smet/Compiler/Compiler.h"
+
+#include "CodeGen.h"
+#include "Link.h"
+#include "smet/Pipelines/Pipelines.h"
+
+#include "runtime/program/Abi.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <thread>
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+using llvm::createStringError;
+
+/// Runs the stages, each of which may be dumped.
+class Stages {
+public:
+  Stages(ModuleOp module, StringRef directory) : module(module), directory(directory) {}
+
+  llvm::Error dump(StringRef name) {
+    if (directory.empty())
+      return llvm::Error::success();
+    if (std::error_code error = llvm::sys::fs::create_directories(directory))
+      return createStringError("cannot make the directory '" + directory + "': " + error.message());
+    std::string path = (directory + "/0" + Twine(++count) + "-" + name + ".mlir").str();
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error);
+    if (error)
+      return createStringError("cannot write '" + path + "': " + error.message());
+    module.print(os);
+    return llvm::Error::success();
+  }
+
+  llvm::Error run(StringRef name, llvm::function_ref<void(OpPassManager &)> build) {
+    PassManager pm(module.getContext());
+    build(pm);
+    if (failed(pm.run(module)))
+      return createStringError("compilation failed in stage '" + name + "'");
+    return dump(name);
+  }
+
+private:
+  ModuleOp module;
+  std::string directory;
+  int count = 0;
+};
+
+/// The manifest becomes data of the program: smet_manifest, smet_manifest_size.
+void embedManifest(ModuleOp module) {
+  auto manifest = module->getAttrOfType<StringAttr>("smet.manifest");
+  auto b = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  auto text = LLVM::LLVMArrayType::get(b.getI8Type(), manifest.size());
+  LLVM::GlobalOp::create(b, loc, text, /*isConstant=*/true, LLVM::Linkage::External, "smet_manifest", manifest);
+  LLVM::GlobalOp::create(b, loc, b.getI64Type(), /*isConstant=*/true, LLVM::Linkage::External, "smet_manifest_size",
+                         b.getI64IntegerAttr(manifest.size()));
+  module->removeAttr("smet.manifest");
+}
+
+/// Compiles the entry points and every kernel to objects, on all cores.
+llvm::Expected<std::vector<std::string>> emitObjects(ModuleOp module, const CompileOptions &options) {
+  // Kernels leave the module: each is translated on its own.
+  std::vector<OwningOpRef<ModuleOp>> kernels;
+  for (auto kernel : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
+    kernel->remove();
+    kernels.emplace_back(kernel);
+  }
+  std::vector<ModuleOp> work{module};
+  for (auto &kernel : kernels)
+    work.push_back(*kernel);
+
+  std::vector<std::string> objects(work.size());
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  llvm::Error errors = llvm::Error::success();
+  auto worker = [&] {
+    auto machine = createTargetMachine(options.cpu, options.features);
+    auto fail = [&](llvm::Error error) {
+      std::lock_guard lock(mutex);
+      errors = llvm::joinErrors(std::move(errors), std::move(error));
+    };
+    if (!machine)
+      return fail(machine.takeError());
+    for (size_t i; (i = next++) < work.size();) {
+      auto object = emitObject(work[i], **machine);
+      if (!object)
+        return fail(object.takeError());
+      objects[i] = std::move(*object);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < llvm::hardware_concurrency().compute_thread_count(); ++i)
+    threads.emplace_back(worker);
+  worker();
+  for (std::thread &thread : threads)
+    thread.join();
+  if (errors)
+    return std::move(errors);
+  return objects;
+}
+
+} // namespace
+
+llvm::Error smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options, StringRef path) {
+  Stages stages(module, options.dumpDirectory);
+  if (auto error = stages.dump("model"))
+    return error;
+  if (modelLevel)
+    if (auto error = stages.run("entry-points", buildEntryPointPipeline))
+      return error;
+  auto buildTarget = [&](OpPassManager &pm) {
+    if (options.target == Target::Reference)
+      buildReferencePipeline(pm);
+    else
+      buildCPUPipeline(pm, CPUPipelineOptions());
+  };
+  if (auto error = stages.run(options.target == Target::CPU ? "cpu" : "reference", buildTarget))
+    return error;
+  if (auto error = stages.run("llvm", buildLLVMPipeline))
+    return error;
+  embedManifest(module);
+  auto objects = emitObjects(module, options);
+  if (!objects)
+    return objects.takeError();
+  return linkProgram(*objects, path);
+}
+
+std::string smet::compilerIdentity(const CompileOptions &options) {
+  auto [cpu, features] = hostProcessor();
+  if (!options.cpu.empty())
+    std::tie(cpu, features) = std::pair(options.cpu, options.features);
+  return (Twine("smet ") + SMET_VERSION + ", LLVM " + LLVM_VERSION_STRING + ", abi " + Twine(SMET_ABI_VERSION) + ", " +
+          (options.target == Target::CPU ? "cpu" : "reference") + ", " + cpu + ", " + features)
+      .str();
+}

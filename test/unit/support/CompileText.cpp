@@ -1,0 +1,34 @@
+//===- CompileText.cpp - compile a module given as text -------------------===//
+#include "CompileText.h"
+
+#include "smet/Compiler/Compiler.h"
+#include "smet/InitAll.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+static mlir::MLIRContext &sharedContext() {
+  static mlir::MLIRContext *context = [] {
+    mlir::DialectRegistry registry;
+    smet::registerAllDialects(registry);
+    return new mlir::MLIRContext(registry);
+  }();
+  return *context;
+}
+
+std::string smet::test::compileText(const std::string &text, bool modelLevel, Target target, const std::string &path) {
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(&sharedContext(), [&](mlir::Diagnostic &diagnostic) {
+    diagnostics += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &sharedContext());
+  if (!module)
+    return "does not parse: " + diagnostics;
+  CompileOptions options;
+  options.target = target == Target::CPU ? smet::Target::CPU : smet::Target::Reference;
+  if (auto error = compileProgram(*module, modelLevel, options, path))
+    return llvm::toString(std::move(error)) + "\n" + diagnostics;
+  return "";
+}

@@ -1,0 +1,21 @@
+//===- CompileText.h - compile a module given as text -----------*- C++ -*-===//
+//
+// The compiler without its headers: MLIR's are C++20, the runtime's C++23.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
+#define SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
+
+#include <string>
+
+namespace smet::test {
+
+enum class Target { Reference, CPU };
+
+/// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. Returns the errors, empty on
+/// success.
+std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path);
+
+} // namespace smet::test
+
+#endif // SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
