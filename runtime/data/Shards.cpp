@@ -73,19 +73,18 @@ private:
   std::vector<std::byte> buffer;
 };
 
-/// Tokenizes a piece of text line by line: SentencePiece takes more than linear time in the length of its input.
+/// Tokenizes a piece of text in short ones: SentencePiece takes more than linear time in the length of its input.
 Status tokenizePiece(std::string_view piece, bool documentStart, const Tokenizer &tokenizer, ShardWriter &out) {
   std::vector<int32_t> ids;
   if (documentStart && tokenizer.bos() >= 0)
     ids.push_back(tokenizer.bos());
   while (!piece.empty()) {
-    size_t end = piece.find('\n');
-    std::string_view line = piece.substr(0, end == piece.npos ? end : end + 1);
-    auto encoded = documentStart ? tokenizer.encode(line) : tokenizer.encodeContinuation(line);
+    std::string_view part = piece.substr(0, pieceEnd(piece, 4096));
+    auto encoded = documentStart ? tokenizer.encode(part) : tokenizer.encodeContinuation(part);
     if (!encoded)
       return std::unexpected(encoded.error());
     ids.insert(ids.end(), encoded->begin(), encoded->end());
-    piece.remove_prefix(line.size());
+    piece.remove_prefix(part.size());
     documentStart = false;
   }
   return out.append(ids);

@@ -35,19 +35,6 @@ size_t codePointLength(std::string_view text) {
   return overlong || surrogate || tooLarge ? 0 : length;
 }
 
-/// Where to cut `text`, which is longer than a piece.
-size_t cut(std::string_view text) {
-  std::string_view window = text.substr(0, pieceBytes);
-  if (size_t line = window.rfind('\n'); line != window.npos)
-    return line + 1;
-  if (size_t space = window.rfind(' '); space != window.npos && space != 0)
-    return space;
-  size_t end = pieceBytes;
-  while (isContinuation(text[end]))
-    --end;
-  return end;
-}
-
 Status readDocument(const fs::path &path, const TextFiles::Visitor &visit) {
   auto file = MappedFile::open(path);
   if (!file)
@@ -62,7 +49,7 @@ Status readDocument(const fs::path &path, const TextFiles::Visitor &visit) {
     if (valid < std::min(window.size(), pieceBytes))
       return fail("'{}' is not UTF-8: invalid byte 0x{:02x} at offset {}; convert the file, for example with iconv",
                   path.string(), uint8_t(rest[valid]), offset + valid);
-    size_t end = rest.size() <= pieceBytes ? rest.size() : cut(rest);
+    size_t end = pieceEnd(rest, pieceBytes);
     if (auto visited = visit(rest.substr(0, end), start); !visited)
       return visited;
     offset += end;
@@ -118,6 +105,20 @@ Expected<std::string> TextFiles::hash() const {
     file->walk(file->bytes(), [&](std::span<const std::byte> part) { hash.update(part); });
   }
   return hash.finish();
+}
+
+size_t pieceEnd(std::string_view text, size_t limit) {
+  if (text.size() <= limit)
+    return text.size();
+  std::string_view window = text.substr(0, limit);
+  if (size_t line = window.rfind('\n'); line != window.npos)
+    return line + 1;
+  if (size_t space = window.rfind(' '); space != window.npos && space != 0)
+    return space;
+  size_t end = limit;
+  while (isContinuation(text[end]))
+    --end;
+  return end;
 }
 
 size_t validUtf8Prefix(std::string_view text) {

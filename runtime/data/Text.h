@@ -30,14 +30,17 @@ struct TextFiles {
   /// Receives the text in order, one piece of at most 1 MiB at a time; `documentStart` at the first of a file.
   using Visitor = std::function<Status(std::string_view piece, bool documentStart)>;
 
-  /// Reads everything. Pieces end behind a line break where there is one, else before a space, never inside a code
-  /// point. A byte order mark at the start of a file is dropped. Bytes that are not UTF-8 are an error that names
-  /// file and offset; so is whatever `visit` returns.
+  /// Reads everything. Pieces end at pieceEnd. A byte order mark at the start of a file is dropped. Bytes that are not
+  /// UTF-8 are an error that names file and offset; so is whatever `visit` returns.
   Status read(const Visitor &visit) const;
 
   /// SHA-256 over the files' sizes and bytes, in order.
   Expected<std::string> hash() const;
 };
+
+/// Where to end a piece of at most `limit` bytes (4 or more) of valid UTF-8: behind the last line break in reach, else
+/// before the last space, else between two code points.
+size_t pieceEnd(std::string_view text, size_t limit);
 
 /// The length of the longest prefix of whole, valid UTF-8 code points (RFC 3629: no surrogates, no overlong forms).
 size_t validUtf8Prefix(std::string_view text);

@@ -25,15 +25,19 @@ private:
   size_t next = 0;
 };
 
-/// The text's lines without blank ones; every n-th when there is too much.
+/// SentencePiece skips sentences of more than 4192 bytes and aborts the process on words of 65,536 characters.
+constexpr size_t maxSentenceBytes = 4096;
+
+/// The text's lines without blank ones, long ones cut; every n-th when there is too much.
 Expected<std::vector<std::string>> sampleLines(const TextFiles &text) {
   int64_t stride = (text.bytes + maxTrainingBytes - 1) / maxTrainingBytes, seen = 0;
   std::vector<std::string> lines;
   auto read = text.read([&](std::string_view piece, bool) -> Status {
     while (!piece.empty()) {
-      size_t end = std::min(piece.find('\n'), piece.size());
-      std::string_view line = piece.substr(0, end);
-      piece.remove_prefix(std::min(end + 1, piece.size()));
+      std::string_view line = piece.substr(0, piece.find('\n'));
+      line = line.substr(0, pieceEnd(line, maxSentenceBytes));
+      piece.remove_prefix(line.size());
+      piece.remove_prefix(piece.starts_with('\n'));
       if (line.find_first_not_of(" \t\r") != line.npos && seen++ % stride == 0)
         lines.emplace_back(line);
     }
@@ -77,7 +81,6 @@ Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::files
        {"remove_extra_whitespaces", "false"},
        {"split_digits", "true"},
        {"byte_fallback", "true"},
-       {"max_sentence_length", std::to_string(1 << 21)}, // lines longer than this would be skipped; none is
        {"num_threads", "1"},
        {"minloglevel", "4"}}, // above its fatal level: it returns errors, and progress is not for our users
       &iterator, &model);

@@ -45,7 +45,7 @@ struct Model {
   std::vector<TensorView> tensors() { return checkpointTensors(manifest, arena.data()); }
   void fill(int seed) {
     for (size_t i = 0; i < arena.size(); ++i)
-      arena[i] = char(i * 31 + seed * 17);
+      arena[i] = char(i * 31 + uint32_t(seed) * 17);
   }
   std::string bytesOf(std::string_view name) {
     const TensorInfo *info = manifest.find(name);

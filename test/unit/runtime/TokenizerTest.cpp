@@ -160,6 +160,33 @@ TEST(TokenizerTrainer, TheLargestVocabularyNamedWorks) {
   EXPECT_EQ(trainingError(folder, makeText(5), std::stoi(message.substr(at + 8))), "");
 }
 
+// SentencePiece aborts on words of 65,536 characters and leaves out lines of more than 4,192 bytes.
+TEST(TokenizerTrainer, LongWordsAndLinesTrain) {
+  TestFolder folder;
+  std::string word, line;
+  while (word.size() < 300000)
+    word += "abracadabra\xe2\x82\xac";
+  EXPECT_EQ(trainingError(folder, word, 280), "");
+  while (line.size() < 300000)
+    line += "simsala bim ";
+  ASSERT_EQ(trainingError(folder, line, 280), "");
+  Tokenizer tokenizer = std::move(Tokenizer::load(folder / "out.model").value());
+  EXPECT_THAT(tokenizer.encode("simsala bim").value(), testing::SizeIs(2));
+}
+
+// Characters that SentencePiece uses itself, controls, noncharacters and spellings of its special pieces.
+TEST(TokenizerTrainer, UnusualCharactersTrain) {
+  TestFolder folder;
+  std::string text("\0 a\0b\n", 7);
+  for (std::string_view word : {"\xe2\x96\x81", "\xe2\x96\x85", "<unk>", "<s>", "</s>", "<0x41>", " \xe2\x81\x87 ",
+                                "\xef\xbf\xbe", "\xef\xbf\xbd", "\xf4\x8f\xbf\xbf", "\x7f\x01\t\r", "e\xcc\x81",
+                                "\xe3\x80\x80\xe4\xb8\xad\xe6\x96\x87", "\t5", "word\t7"})
+    text += fmt::format("{0} {0}{0}\n{0}\n", word);
+  ASSERT_EQ(trainingError(folder, text, 310), "");
+  Tokenizer tokenizer = std::move(Tokenizer::load(folder / "out.model").value());
+  EXPECT_TRUE(tokenizer.decode(tokenizer.encode(text).value()));
+}
+
 TEST(TokenizerTrainer, SaysNothingOnTheTerminal) {
   TestFolder folder;
   testing::internal::CaptureStderr();
