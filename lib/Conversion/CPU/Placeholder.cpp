@@ -1,3 +1,2 @@
 #include "smet/Conversion/CPU.h"
 void smet::populateSparseCPUKernels(mlir::RewritePatternSet &, const CPUTarget &) {}
-void smet::populateNNCPUKernels(mlir::RewritePatternSet &, const CPUTarget &) {}

@@ -1,0 +1,307 @@
+//===- AttentionKernels.cpp - causal attention on token tiles -------------===//
+//
+// A tile of queries (or keys) sits in lanes; the other side is broadcast, so that scores, softmax and both products are
+// vectors over lanes. Probabilities exist for one pair of tiles at a time. The gradient recomputes them from the
+// log-sum-exp in two passes, each with one writer per output: dq with queries in lanes, dk and dv with keys in lanes.
+//
+//===----------------------------------------------------------------------===//
+#include "NNKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+/// out(m) = init(m) + sum over depth of a(m, d) * b(d): rows m in groups, one vector accumulator each.
+void multiply(KernelBuilder &k, int64_t rows, int64_t depth, function_ref<Val(Val, Val)> a, function_ref<Val(Val)> b,
+              function_ref<Val(Val)> init, function_ref<void(Val, Val)> out) {
+  constexpr int64_t group = 4; // accumulators of 4 registers each, beside the 4 of b
+  auto emit = [&](Val first, int64_t count) {
+    Vals sums;
+    for (int64_t r = 0; r < count; ++r)
+      sums.push_back(init(first + k.index(r)));
+    sums = k.loop(0, depth, 1, sums, [&](Val d, Vals acc) -> Vals {
+      Val right = b(d);
+      for (int64_t r = 0; r < count; ++r)
+        acc[r] = k.fma(a(first + k.index(r), d), right, acc[r]);
+      return acc;
+    });
+    for (int64_t r = 0; r < count; ++r)
+      out(first + k.index(r), sums[r]);
+  };
+  int64_t full = rows / group * group;
+  if (full)
+    k.loop(0, full, group, [&](Val first) { emit(first, group); });
+  if (rows % group)
+    emit(k.index(full), rows % group);
+}
+
+/// Heads and tiles of an attention op.
+struct Shape {
+  int64_t heads, kvHeads, headDim, lanes, tiles, tilesPerSequence;
+  double scale;
+
+  int64_t sequences() const { return tiles / tilesPerSequence; }
+  int64_t groupSize() const { return heads / kvHeads; }
+
+  template <typename OpT> static FailureOr<Shape> of(OpT op) {
+    Tiles q = Tiles::of(op.getQ());
+    int64_t seqLen = op.getSeqLen();
+    if (!q || seqLen % q.lanes)
+      return failure();
+    int64_t headDim = q.features / op.getNumHeads();
+    return Shape{static_cast<int64_t>(op.getNumHeads()),
+                 static_cast<int64_t>(op.getNumKvHeads()),
+                 headDim,
+                 q.lanes,
+                 q.tiles,
+                 seqLen / q.lanes,
+                 1 / std::sqrt(static_cast<double>(headDim))};
+  }
+};
+
+/// Emits the pieces shared by the passes.
+struct Attention {
+  KernelBuilder &k;
+  Shape shape;
+
+  Type vector() const { return k.vectorOf(shape.lanes, k.b.getF32Type()); }
+  Val zero() const { return k.zero(vector()); }
+
+  /// 0, 1, ..., lanes - 1 as i32.
+  Val laneNumbers() const {
+    auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, shape.lanes));
+    auto type = VectorType::get({shape.lanes}, k.b.getI32Type());
+    return k.wrap(arith::ConstantOp::create(k.b, k.loc, DenseElementsAttr::get(type, ArrayRef(numbers))));
+  }
+  Val asLaneNumber(Val index) const {
+    Value number = arith::IndexCastOp::create(k.b, k.loc, k.b.getI32Type(), index.get());
+    return k.broadcast(k.wrap(number), shape.lanes);
+  }
+
+  /// s[row][lane] = scale * sum over d of broadcast[tileB][f + d][row] * inLanes[tileL][g + d][lane] into `scores`.
+  void scores(const Tiles &broadcast, Val tileB, Val f, const Tiles &inLanes, Val tileL, Val g, Value scores,
+              double scale) const {
+    multiply(
+        k, shape.lanes, shape.headDim,
+        [&](Val row, Val d) {
+          return k.load(broadcast.memref, {tileB, f + d, row});
+        },
+        [&](Val d) { return inLanes.load(k, tileL, g + d); }, [&](Val) { return zero(); },
+        [&](Val row, Val sum) {
+          k.storeVector(sum * k.real(scale, vector()), scores, {row, 0});
+        });
+  }
+
+  /// out[tileO][f + d][lane] += sum over rows of broadcast[tileB][g + d][row] * p[row][lane].
+  void accumulate(const Tiles &broadcast, Val tileB, Val g, Value p, const Tiles &out, Val tileO, Val f) const {
+    multiply(
+        k, shape.headDim, shape.lanes,
+        [&](Val d, Val row) {
+          return k.load(broadcast.memref, {tileB, g + d, row});
+        },
+        [&](Val row) {
+          return k.loadVector(p, {row, 0}, shape.lanes);
+        },
+        [&](Val d) { return out.load(k, tileO, f + d); }, [&](Val d, Val sum) { out.store(k, sum, tileO, f + d); });
+  }
+
+  void clear(const Tiles &out, Val tile, Val f) const {
+    k.loop(0, shape.headDim, 1, [&](Val d) { out.store(k, zero(), tile, f + d); });
+  }
+
+  /// value where `visible` (always, unless the tiles are the same one), else `otherwise`.
+  Val mask(Val sameTile, Val visible, Val value, Val otherwise) const {
+    Val hidden = k.wrap(arith::XOrIOp::create(k.b, k.loc, visible.get(), k.integer(1, visible.type()).get()));
+    Val both = k.wrap(arith::AndIOp::create(k.b, k.loc, hidden.get(), k.broadcast(sameTile, shape.lanes).get()));
+    return k.select(both, otherwise, value);
+  }
+};
+
+struct AttentionKernel : KernelPattern<nn::AttentionOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::AttentionOp op, KernelBuilder &k) const final {
+    auto shape = Shape::of(op);
+    Tiles q = Tiles::of(op.getQ()), keys = Tiles::of(op.getK()), values = Tiles::of(op.getV()),
+          o = Tiles::of(op.getO());
+    if (failed(shape) || !keys || !values || !o)
+      return failure();
+    Attention a{k, *shape};
+    int64_t lanes = shape->lanes;
+    Type f32 = k.b.getF32Type();
+    k.parallel(shape->tiles * shape->heads, [&](Val item) {
+      Val tile = item / shape->heads, head = item % shape->heads;
+      Val f = head * shape->headDim, g = (head / shape->groupSize()) * shape->headDim;
+      Val first = tile / shape->tilesPerSequence * shape->tilesPerSequence;
+      Value p = k.stack({lanes, lanes}, f32).get();
+      Val numbers = a.laneNumbers();
+      a.clear(o, tile, f);
+      // Online softmax over the key tiles: running maximum and sum.
+      Vals state{k.real(-1e30, a.vector()), a.zero()};
+      state = k.loop(first, tile + 1, 1, state, [&](Val keyTile, Vals s) -> Vals {
+        a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
+        Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
+        Val top = k.loop(0, lanes, 1, {s[0]}, [&](Val row, Vals top) -> Vals {
+          Val visible = k.compare(KernelBuilder::Compare::le, a.asLaneNumber(row), numbers);
+          Val score = a.mask(same, visible, k.loadVector(p, {row, 0}, lanes), k.real(-1e30, a.vector()));
+          k.storeVector(score, p, {row, 0});
+          return {k.max(top[0], score)};
+        })[0];
+        Val correction = k.exp(s[0] - top);
+        Val sum = k.loop(0, lanes, 1, {s[1] * correction}, [&](Val row, Vals sum) -> Vals {
+          Val e = k.exp(k.loadVector(p, {row, 0}, lanes) - top);
+          k.storeVector(e, p, {row, 0});
+          return {sum[0] + e};
+        })[0];
+        k.loop(0, shape->headDim, 1, [&](Val d) { o.store(k, o.load(k, tile, f + d) * correction, tile, f + d); });
+        a.accumulate(values, keyTile, g, p, o, tile, f);
+        return {top, sum};
+      });
+      Val inverse = k.real(1, a.vector()) / state[1];
+      k.loop(0, shape->headDim, 1, [&](Val d) { o.store(k, o.load(k, tile, f + d) * inverse, tile, f + d); });
+      k.storeVector(state[0] + k.log(state[1]), op.getLse(), {head, tile * lanes});
+    });
+    return success();
+  }
+};
+
+struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::AttentionGradOp op, KernelBuilder &k) const final {
+    auto shape = Shape::of(op);
+    Tiles q = Tiles::of(op.getQ()), keys = Tiles::of(op.getK()), values = Tiles::of(op.getV());
+    Tiles o = Tiles::of(op.getO()), dO = Tiles::of(op.getDo_());
+    Tiles dq = Tiles::of(op.getDq()), dk = Tiles::of(op.getDk()), dv = Tiles::of(op.getDv());
+    if (failed(shape) || !keys || !values || !o || !dO || !dq || !dk || !dv)
+      return failure();
+    Attention a{k, *shape};
+    int64_t lanes = shape->lanes;
+    Type f32 = k.b.getF32Type();
+    Value deltas = k.workspace({shape->heads, shape->tiles * lanes}, f32).get();
+    Value lse = op.getLse();
+
+    // dq: queries in lanes. delta = sum over d of do o; ds = p (dp - delta); dq += scale K ds.
+    k.parallel(shape->tiles * shape->heads, [&](Val item) {
+      Val tile = item / shape->heads, head = item % shape->heads;
+      Val f = head * shape->headDim, g = (head / shape->groupSize()) * shape->headDim;
+      Val first = tile / shape->tilesPerSequence * shape->tilesPerSequence;
+      Value p = k.stack({lanes, lanes}, f32).get(), dp = k.stack({lanes, lanes}, f32).get();
+      Val numbers = a.laneNumbers();
+      Val delta = k.loop(0, shape->headDim, 1, {a.zero()}, [&](Val d, Vals sum) -> Vals {
+        return {k.fma(o.load(k, tile, f + d), dO.load(k, tile, f + d), sum[0])};
+      })[0];
+      k.storeVector(delta, deltas, {head, tile * lanes});
+      Val norm = k.loadVector(lse, {head, tile * lanes}, lanes);
+      a.clear(dq, tile, f);
+      k.loop(first, tile + 1, 1, [&](Val keyTile) {
+        a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
+        a.scores(values, keyTile, g, dO, tile, f, dp, 1);
+        Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
+        k.loop(0, lanes, 1, [&](Val row) {
+          Val visible = k.compare(KernelBuilder::Compare::le, a.asLaneNumber(row), numbers);
+          Val probability = a.mask(same, visible, k.exp(k.loadVector(p, {row, 0}, lanes) - norm), a.zero());
+          Val ds = probability * (k.loadVector(dp, {row, 0}, lanes) - delta) * k.real(shape->scale, a.vector());
+          k.storeVector(ds, p, {row, 0});
+        });
+        a.accumulate(keys, keyTile, g, p, dq, tile, f);
+      });
+    });
+
+    // dk, dv: keys in lanes, the query heads of the group and the later query tiles in order.
+    k.parallel(shape->tiles * shape->kvHeads, [&](Val item) {
+      Val tile = item / shape->kvHeads, kvHead = item % shape->kvHeads;
+      Val g = kvHead * shape->headDim;
+      Val end = (tile / shape->tilesPerSequence + 1) * shape->tilesPerSequence;
+      Value p = k.stack({lanes, lanes}, f32).get(), dp = k.stack({lanes, lanes}, f32).get();
+      Val numbers = a.laneNumbers();
+      a.clear(dk, tile, g);
+      a.clear(dv, tile, g);
+      k.loop(kvHead * shape->groupSize(), (kvHead + 1) * shape->groupSize(), 1, [&](Val head) {
+        Val f = head * shape->headDim;
+        k.loop(tile, end, 1, [&](Val queryTile) {
+          a.scores(q, queryTile, f, keys, tile, g, p, shape->scale);
+          a.scores(dO, queryTile, f, values, tile, g, dp, 1);
+          Val same = k.compare(KernelBuilder::Compare::eq, queryTile, tile);
+          k.loop(0, lanes, 1, [&](Val row) {
+            Val token = queryTile * lanes + row;
+            Val visible = k.compare(KernelBuilder::Compare::le, numbers, a.asLaneNumber(row));
+            Val score = k.loadVector(p, {row, 0}, lanes) - k.broadcast(k.load(lse, {head, token}), lanes);
+            Val probability = a.mask(same, visible, k.exp(score), a.zero());
+            Val ds = probability *
+                     (k.loadVector(dp, {row, 0}, lanes) - k.broadcast(k.load(deltas, {head, token}), lanes)) *
+                     k.real(shape->scale, a.vector());
+            k.storeVector(probability, p, {row, 0});
+            k.storeVector(ds, dp, {row, 0});
+          });
+          a.accumulate(dO, queryTile, f, p, dv, tile, g);
+          a.accumulate(q, queryTile, f, dp, dk, tile, g);
+        });
+      });
+    });
+    return success();
+  }
+};
+
+// One query in every lane of its tile, cached keys in lanes.
+struct CachedAttentionKernel : KernelPattern<nn::CachedAttentionOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::CachedAttentionOp op, KernelBuilder &k) const final {
+    Tiles q = Tiles::of(op.getQ()), key = Tiles::of(op.getK()), value = Tiles::of(op.getV()), o = Tiles::of(op.getO());
+    Tiles keys = Tiles::of(op.getKCache()), values = Tiles::of(op.getVCache());
+    if (!q || !key || !value || !o || !keys || !values || q.tiles != 1)
+      return failure();
+    int64_t heads = op.getNumHeads(), headDim = q.features / heads, group = heads / op.getNumKvHeads();
+    int64_t lanes = keys.lanes;
+    Type f32 = k.b.getF32Type();
+    Attention a{k, Shape{heads, static_cast<int64_t>(op.getNumKvHeads()), headDim, lanes, keys.tiles, keys.tiles, 0}};
+    Val position = k.toIndex(k.load(op.getPosition(), {}));
+    Val last = position / lanes, lane = position % lanes;
+    k.loop(0, keys.features, 1, [&](Val f) {
+      k.store(k.load(key.memref, {0, f, 0}), keys.memref, {last, f, lane});
+      k.store(k.load(value.memref, {0, f, 0}), values.memref, {last, f, lane});
+    });
+    Value scores = k.workspace({heads, keys.tiles, lanes}, f32).get();
+    k.parallel(heads, [&](Val head) {
+      Val f = head * headDim, g = (head / group) * headDim;
+      Val numbers = a.laneNumbers();
+      Val hidden = k.real(-1e30, a.vector());
+      Val top = k.loop(0, last + 1, 1, {hidden}, [&](Val tile, Vals top) -> Vals {
+        Val sum = k.loop(0, headDim, 1, {a.zero()}, [&](Val d, Vals sum) -> Vals {
+          return {k.fma(k.load(q.memref, {0, f + d, 0}), keys.load(k, tile, g + d), sum[0])};
+        })[0];
+        Val visible = k.compare(KernelBuilder::Compare::le, numbers, a.asLaneNumber(lane));
+        Val score = a.mask(k.compare(KernelBuilder::Compare::eq, tile, last), visible,
+                           sum * k.real(1 / std::sqrt(static_cast<double>(headDim)), a.vector()), hidden);
+        k.storeVector(score, scores, {head, tile, 0});
+        return {k.max(top[0], score)};
+      })[0];
+      Val largest = k.broadcast(k.maximum(top), lanes);
+      Val sum = k.sum(k.loop(0, last + 1, 1, {a.zero()}, [&](Val tile, Vals sum) -> Vals {
+        Val e = k.exp(k.loadVector(scores, {head, tile, 0}, lanes) - largest);
+        k.storeVector(e, scores, {head, tile, 0});
+        return {sum[0] + e};
+      })[0]);
+      k.loop(0, headDim, 1, [&](Val d) {
+        Val weighted = k.loop(0, last + 1, 1, {a.zero()}, [&](Val tile, Vals sum) -> Vals {
+          // Lanes behind the position hold no token yet: their weight is zero, their value may be anything.
+          Val p = k.loadVector(scores, {head, tile, 0}, lanes);
+          Val v = k.select(k.compare(KernelBuilder::Compare::gt, p, a.zero()), values.load(k, tile, g + d), a.zero());
+          return {k.fma(p, v, sum[0])};
+        })[0];
+        o.store(k, k.broadcast(k.sum(weighted) / sum, o.lanes), 0, f + d);
+      });
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void smet::populateAttentionKernels(RewritePatternSet &patterns) {
+  patterns.add<AttentionKernel, AttentionGradKernel, CachedAttentionKernel>(patterns.getContext());
+}

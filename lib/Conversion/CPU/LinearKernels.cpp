@@ -1,0 +1,69 @@
+//===- LinearKernels.cpp - dense linear layers by the GEMM provider -------===//
+#include "NNKernels.h"
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+// y[tile] = w x[tile]
+struct LinearKernel : KernelPattern<nn::LinearOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::LinearOp op, KernelBuilder &k) const final {
+    Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
+    if (!x || !y)
+      return failure();
+    k.parallel(x.tiles, [&](Val tile) {
+      k.gemm(k.wrap(op.getW()), k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
+             k.matrix(y.memref, {tile}, 0, 0, y.features, y.lanes), false, false, 1, 0);
+    });
+    return success();
+  }
+};
+
+// dx[tile] = wᵀ dy[tile]
+struct LinearGradInputKernel : KernelPattern<nn::LinearGradInputOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::LinearGradInputOp op, KernelBuilder &k) const final {
+    Tiles dy = Tiles::of(op.getDy()), dx = Tiles::of(op.getDx());
+    if (!dy || !dx)
+      return failure();
+    k.parallel(dx.tiles, [&](Val tile) {
+      k.gemm(k.wrap(op.getW()), k.matrix(dy.memref, {tile}, 0, 0, dy.features, dy.lanes),
+             k.matrix(dx.memref, {tile}, 0, 0, dx.features, dx.lanes), true, false, 1, 0);
+    });
+    return success();
+  }
+};
+
+// dw[rows] = sum over tiles of dy[tile][rows] x[tile]ᵀ, panel of rows by panel, tiles in order.
+struct LinearGradWeightKernel : KernelPattern<nn::LinearGradWeightOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::LinearGradWeightOp op, KernelBuilder &k) const final {
+    Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy());
+    if (!x || !dy)
+      return failure();
+    constexpr int64_t panel = 64;
+    int64_t full = dy.features / panel, rest = dy.features % panel;
+    auto rows = [&](Val first, int64_t count) {
+      auto multiply = [&](Val tile, float beta) {
+        k.gemm(k.matrix(dy.memref, {tile}, first, 0, count, dy.lanes),
+               k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
+               k.matrix(op.getDw(), {}, first, 0, count, x.features), false, true, 1, beta);
+      };
+      multiply(0, 0);
+      k.loop(1, x.tiles, 1, [&](Val tile) { multiply(tile, 1); });
+    };
+    if (full)
+      k.parallel(full, [&](Val i) { rows(i * panel, panel); });
+    if (rest)
+      k.parallel(1, [&](Val) { rows(full * panel, rest); });
+    return success();
+  }
+};
+
+} // namespace
+
+void smet::populateLinearKernels(RewritePatternSet &patterns) {
+  patterns.add<LinearKernel, LinearGradInputKernel, LinearGradWeightKernel>(patterns.getContext());
+}
