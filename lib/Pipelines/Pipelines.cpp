@@ -17,7 +17,12 @@
 using namespace mlir;
 using namespace smet;
 
-void smet::buildEntryPointPipeline(OpPassManager &pm) {}
+void smet::buildEntryPointPipeline(OpPassManager &pm) {
+  pm.addPass(createDifferentiatePass());
+  pm.addPass(createBuildStepsPass());
+  pm.addNestedPass<func::FuncOp>(createLowerLinearPass());
+  pm.addNestedPass<func::FuncOp>(createFuseOptimizerPass());
+}
 
 static void addBufferization(OpPassManager &pm) {
   bufferization::OneShotBufferizePassOptions options;

@@ -9,6 +9,110 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// Model to entry points
+//===----------------------------------------------------------------------===//
+
+def DifferentiatePass : Pass<"smet-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds to a forward function that returns a loss one that returns loss and gradients";
+  let description = [{
+    Reverse mode over the single block of `@F`, through `DifferentiableOpInterface`: the new function `@F_grad` returns the loss
+    and the gradient of every argument with `smet.role = "param"`, named "W.grad". A value used more than once accumulates its
+    gradient by `nn.add` in the reverse order of its uses; a parameter that the loss does not depend on has gradient zero. An op
+    between a parameter and the loss that has no gradient is an error.
+
+    ```mlir
+    func.func @forward(%w: tensor<8x4xf32> {smet.name = "w", smet.role = "param"}, %x: tensor<2x4xf32>, ...) -> tensor<f32> {
+      %y = nn.linear ins(%x, %w : ...) outs(%e : ...) -> tensor<2x8xf32>
+      ...
+      return %loss : tensor<f32>
+    }
+    // gets beside it
+    func.func @forward_grad(%w: ..., %x: ..., ...) -> (tensor<f32>, tensor<8x4xf32> {smet.name = "w.grad", ...}) {
+      %y = nn.linear ins(%x, %w : ...) outs(%e : ...) -> tensor<2x8xf32>
+      ...
+      %dloss = nn.fill outs(%e1 : tensor<f32>) {value = 1.0 : f64} -> tensor<f32>
+      ...
+      %dw = nn.linear_grad_weight ins(%x, %dy : ...) outs(%e2 : ...) -> tensor<8x4xf32>
+      return %loss, %dw : tensor<f32>, tensor<8x4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"", "the function to differentiate; empty: @forward, where there is one">,
+  ];
+  let dependentDialects = ["::smet::SmetDialect", "::smet::nn::NNDialect"];
+}
+
+def BuildStepsPass : Pass<"smet-build-steps", "::mlir::ModuleOp"> {
+  let summary = "forward and gradient functions become the entry points of a program";
+  let description = [{
+    A module with `@forward` and `@forward_grad` gets, and keeps only,
+    - `@init(seed, state...)`: topologies, parameters (`smet.init`), zero moments and ages;
+    - `@train_step(parameters, moments, ages, topologies, inputs, lr, step, loss)`: loss, check that it is finite, gradients and
+      the optimizer (the module's `smet.adamw`). Each optimizer step stands as early as its gradient and the last read of the
+      old weight allow, so that gradients live shortly;
+    - `@eval_step(parameters, topologies, inputs, loss)`;
+    - `@update_topology(sparse state, topologies, seed, update, prune_rate)`, if the module has `smet.growth`;
+    - `@gradients(parameters, topologies, inputs, loss, W.grad...)`, with the option `gradients`.
+
+    In any other module each function is taken as an entry point as it is. Either way, a result is written where the argument of
+    its name says: such an argument is appended where it is missing, and is the destination of the op that produces the result.
+    Arguments get `bufferization.writable`, true for those that are returned; the module gets the manifest's list of sparse
+    layers as `smet.layers`.
+
+    ```mlir
+    module attributes {smet.adamw = #smet.adamw<>} {
+      func.func @forward(%w: ... {smet.name = "w", smet.role = "param", ...}, ...) -> (tensor<f32> {smet.name = "loss", ...})
+      func.func @forward_grad(...)
+    }
+    // becomes
+    func.func @train_step(%w: ... {bufferization.writable = true, smet.name = "w", ...}, %m: ... {smet.name = "w.m", ...}, ...) {
+      ...
+      %loss:2 = nn.linear_cross_entropy ins(...) outs(%loss_argument, ... : ...) -> ...
+      smet.check_finite %loss#0 : tensor<f32>
+      ...
+      %new:3 = smet.dense_adam_step ins(%dw, %lr, %step : ...) outs(%w, %m, %v : ...) {adamw = #smet.adamw<>} -> ...
+      return %new#0, %new#1, %new#2, %loss#0 : ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"gradients", "gradients", "bool", "false", "also keep the gradients as an entry point">,
+  ];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::smet::SmetDialect", "::smet::nn::NNDialect"];
+}
+
+def FuseOptimizerPass : Pass<"smet-fuse-optimizer", "::mlir::func::FuncOp"> {
+  let summary = "smet.sddmm and the smet.adam_step that alone reads it become smet.sddmm_adam";
+  let description = [{
+    A layer's gradient is then never stored. The fused op stands where the optimizer step stood, behind the reads of the old
+    weight.
+
+    ```mlir
+    %g = smet.sddmm ins(%t, %x, %dy : ...) outs(%e : ...) -> tensor<4x16x16xf32>
+    %dx = smet.spmm ins(%t, %w, %dy : ...) outs(%e1 : ...) {transpose} -> tensor<64x32xf32>
+    %new:4 = smet.adam_step ins(%t, %g, %lr, %step : ...) outs(%w, %m, %v, %age : ...) {adamw = #smet.adamw<>} -> ...
+    // becomes
+    %dx = smet.spmm ins(%t, %w, %dy : ...) outs(%e1 : ...) {transpose} -> tensor<64x32xf32>
+    %new:4 = smet.sddmm_adam ins(%t, %x, %dy, %lr, %step : ...) outs(%w, %m, %v, %age : ...) {adamw = #smet.adamw<>} -> ...
+    ```
+  }];
+  let dependentDialects = ["::smet::SmetDialect"];
+}
+
+def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
+  let summary = "smet.linear becomes smet.spmm";
+  let description = [{
+    ```mlir
+    %y = smet.linear ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
+    // becomes
+    %y = smet.spmm ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
+    ```
+  }];
+  let dependentDialects = ["::smet::SmetDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Entry points to dispatches
 //===----------------------------------------------------------------------===//
 
