@@ -1,0 +1,173 @@
+//===- CompilerProcess.cpp - the compiler as a child process --------------===//
+
+#include "runtime/train/CompilerProcess.h"
+
+#include "runtime/support/File.h"
+#include "runtime/train/Progress.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace smet::rt {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+fs::path findCompiler() {
+  if (const char *chosen = std::getenv("SMET_COMPILE"); chosen && *chosen)
+    return chosen;
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path() / "smet-compile";
+}
+
+fs::path cacheFolder(const fs::path &chosen) {
+  if (!chosen.empty())
+    return chosen;
+  if (const char *xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
+    return fs::path(xdg) / "smet";
+  const char *home = std::getenv("HOME");
+  return (home && *home ? fs::path(home) / ".cache" : fs::temp_directory_path()) / "smet";
+}
+
+namespace {
+
+/// The folder of one compilation: request.json, stdout, log. Removed unless kept.
+class WorkFolder {
+public:
+  static Expected<WorkFolder> create(const fs::path &cache) {
+    std::error_code error;
+    fs::create_directories(cache, error);
+    std::string name = (cache / "compile-XXXXXX").string();
+    if (error || !mkdtemp(name.data()))
+      return fail("{}: the cache folder cannot be written: {}; choose another with --cache-dir", cache.string(),
+                  error ? error.message() : std::strerror(errno));
+    return WorkFolder(name);
+  }
+  WorkFolder(WorkFolder &&other) noexcept : folder(std::exchange(other.folder, {})) {}
+  ~WorkFolder() {
+    std::error_code error;
+    if (!folder.empty())
+      fs::remove_all(folder, error);
+  }
+
+  std::string file(std::string_view name) const { return (folder / name).string(); }
+  std::string text(std::string_view name) const { return readFile(folder / name).value_or(""); }
+  /// Leaves the folder for the user to look at.
+  std::string keep() { return std::exchange(folder, {}).string(); }
+
+private:
+  explicit WorkFolder(fs::path folder) : folder(std::move(folder)) {}
+  fs::path folder;
+};
+
+} // namespace
+
+/// Starts the program with stdout and stderr in files of `work`.
+static Expected<pid_t> spawn(const std::vector<std::string> &command, const WorkFolder &work) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, work.file("stdout").c_str(), O_WRONLY | O_CREAT, 0644);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, work.file("log").c_str(), O_WRONLY | O_CREAT, 0644);
+  std::vector<char *> arguments;
+  for (const std::string &word : command)
+    arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  int error = posix_spawn(&child, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error)
+    return fail("the compiler {} cannot be started: {}; it belongs beside smet, or name it in $SMET_COMPILE",
+                command[0], std::strerror(error));
+  return child;
+}
+
+/// Waits for the child, showing the time it takes from the third second on. The status of waitpid.
+static int waitFor(pid_t child, std::FILE *progress) {
+  auto start = Clock::now();
+  bool terminal = progress && isatty(fileno(progress)) == 1, shown = false;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!progress || seconds < 2 || (shown && !terminal))
+      continue;
+    if (terminal)
+      fmt::print(progress, "\rcompiling ... {} ", durationText(seconds));
+    else
+      fmt::print(progress, "compiling ...\n");
+    std::fflush(progress);
+    shown = true;
+  }
+  if (shown)
+    fmt::print(progress, "{}compiled in {:.1f} s\n", terminal ? "\r" : "",
+               std::chrono::duration<double>(Clock::now() - start).count());
+  return status;
+}
+
+/// The compiler's own messages: what follows "error: " on its lines.
+static std::string errorLines(const std::string &log) {
+  std::string messages;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("error: "))
+      messages += (messages.empty() ? "" : "\n") + line.substr(7);
+  return messages;
+}
+
+static std::string lastLine(const std::string &text) {
+  size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos)
+    return "";
+  size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? -1 : begin));
+}
+
+/// What to tell when the child has failed.
+static std::unexpected<Error> explain(int status, WorkFolder &work) {
+  std::string messages = errorLines(work.text("log"));
+  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
+    return fail("compilation was interrupted");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && !messages.empty())
+    return std::unexpected(Error{messages});
+  std::string how = WIFSIGNALED(status)
+                        ? fmt::format("crashed with signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+                        : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  return fail("the compiler {}; this is a bug in smet, not in your input. Please report it with the request and the "
+              "log that are kept in {}",
+              how, work.keep());
+}
+
+Expected<fs::path> CompilerProcess::compile(const nlohmann::json &request) const {
+  Expected<WorkFolder> work = WorkFolder::create(cache);
+  if (!work)
+    return std::unexpected(work.error());
+  if (Status status = writeFileAtomically(work->file("request.json"), request.dump(2) + "\n"); !status)
+    return std::unexpected(status.error());
+
+  std::vector<std::string> command = {compiler.string(), "--request", work->file("request.json"), "--cache",
+                                      cache.string()};
+  if (!dumpIr.empty())
+    command.insert(command.end(), {"--dump-ir", dumpIr.string()});
+  Expected<pid_t> child = spawn(command, *work);
+  if (!child)
+    return std::unexpected(child.error());
+  int status = waitFor(*child, progress);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return explain(status, *work);
+
+  fs::path program = lastLine(work->text("stdout"));
+  std::error_code error;
+  if (!fs::is_regular_file(program, error))
+    return fail("the compiler named no program file; its request and log are kept in {}", work->keep());
+  return program;
+}
+
+} // namespace smet::rt
