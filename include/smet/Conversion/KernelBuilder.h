@@ -56,6 +56,7 @@ public:
   Val integer(int64_t value, mlir::Type type);         ///< scalar or splat vector
   mlir::Value materialize(Val value, mlir::Type like); ///< constant of, or broadcast to, `like`
   Val toIndex(Val value);                              ///< i16, i32 (zero-extended), i64 or index to index
+  Val fromIndex(Val value, mlir::Type type);           ///< index to i32, i64
   Val cast(Val value, mlir::Type element);             ///< float <-> float, int -> float; shape kept
   mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
   Val broadcast(Val value, int64_t lanes);
@@ -66,6 +67,10 @@ public:
   void store(Val value, mlir::Value memref, Vals indices);
   Val loadVector(mlir::Value memref, Vals indices, int64_t lanes);
   void storeVector(Val value, mlir::Value memref, Vals indices);
+  /// The first `count` of `lanes`; what lies behind is not touched and reads as zero.
+  Val loadFirst(mlir::Value memref, Val index, Val count, int64_t lanes);
+  void storeFirst(Val value, mlir::Value memref, Val index, Val count);
+  Val flatten(mlir::Value memref);                                  ///< a view of rank 1
   Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element);     ///< in a parallel body: on the thread's stack
   Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< at the top of a kernel: hoisted into the arena
   /// A rank-2 view of rows [row, row + rows) x columns [column, column + columns) of the last two dims of a rank-2 or
@@ -101,6 +106,10 @@ public:
   Val compare(Compare predicate, Val a, Val b); ///< index and integers unsigned, floats ordered
   Val sum(Val vector);                          ///< horizontal, lane order tree fixed by the target
   Val maximum(Val vector);                      ///< horizontal
+  Val all(Val condition);                       ///< horizontal and, of a vector of i1
+  Val bitAnd(Val a, Val b);
+  Val extract(Val vector, int64_t lane);
+  Val shuffle(Val a, Val b, llvm::ArrayRef<int64_t> lanes); ///< lanes of a, then of b
 
   /// dense C = alpha op(A) op(B) + beta C (smet.gemm); rank-2 memrefs.
   void gemm(Val a, Val b, Val c, bool transposeA, bool transposeB, float alpha, float beta);

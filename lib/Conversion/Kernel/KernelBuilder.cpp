@@ -58,6 +58,10 @@ Val KernelBuilder::toIndex(Val value) {
   return wrap(arith::IndexCastUIOp::create(b, loc, b.getIndexType(), value.get()));
 }
 
+Val KernelBuilder::fromIndex(Val value, Type type) {
+  return wrap(arith::IndexCastUIOp::create(b, loc, type, value.get()));
+}
+
 Val KernelBuilder::cast(Val value, Type element) {
   Type type = value.type(), from = getElementTypeOrSelf(type);
   if (from == element)
@@ -66,6 +70,11 @@ Val KernelBuilder::cast(Val value, Type element) {
     type = vector.clone(element);
   else
     type = element;
+  if (!isa<FloatType>(from) && !isa<FloatType>(element)) {
+    if (element.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+      return wrap(arith::ExtUIOp::create(b, loc, type, value.get()));
+    return wrap(arith::TruncIOp::create(b, loc, type, value.get()));
+  }
   if (!isa<FloatType>(from))
     return wrap(arith::SIToFPOp::create(b, loc, type, value.get()));
   if (element.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
@@ -110,6 +119,26 @@ Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {
 
 void KernelBuilder::storeVector(Val value, Value memref, Vals indices) {
   vector::StoreOp::create(b, loc, value.get(), memref, indexValues(indices));
+}
+
+Val KernelBuilder::loadFirst(Value memref, Val index, Val count, int64_t lanes) {
+  VectorType type = vectorOf(lanes, mlir::cast<MemRefType>(memref.getType()).getElementType());
+  Value mask = vector::CreateMaskOp::create(b, loc, vectorOf(lanes, b.getI1Type()), indexValues(count));
+  return wrap(vector::MaskedLoadOp::create(b, loc, type, memref, indexValues(index), mask, zero(type).get()));
+}
+
+void KernelBuilder::storeFirst(Val value, Value memref, Val index, Val count) {
+  int64_t lanes = mlir::cast<VectorType>(value.type()).getNumElements();
+  Value mask = vector::CreateMaskOp::create(b, loc, vectorOf(lanes, b.getI1Type()), indexValues(count));
+  vector::MaskedStoreOp::create(b, loc, memref, indexValues(index), mask, value.get());
+}
+
+Val KernelBuilder::flatten(Value memref) {
+  int64_t rank = mlir::cast<MemRefType>(memref.getType()).getRank();
+  if (rank == 1)
+    return wrap(memref);
+  ReassociationIndices all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  return wrap(memref::CollapseShapeOp::create(b, loc, memref, ArrayRef<ReassociationIndices>(all)));
 }
 
 Val KernelBuilder::stack(ArrayRef<int64_t> shape, Type element) {
@@ -243,6 +272,23 @@ Val KernelBuilder::sum(Val vector) {
 
 Val KernelBuilder::maximum(Val vector) {
   return wrap(vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXIMUMF, vector.get()));
+}
+
+Val KernelBuilder::all(Val condition) {
+  return wrap(vector::ReductionOp::create(b, loc, vector::CombiningKind::AND, condition.get()));
+}
+
+Val KernelBuilder::bitAnd(Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::AndIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::extract(Val vector, int64_t lane) {
+  return wrap(vector::ExtractOp::create(b, loc, vector.get(), ArrayRef<int64_t>{lane}));
+}
+
+Val KernelBuilder::shuffle(Val a, Val other, ArrayRef<int64_t> lanes) {
+  return wrap(vector::ShuffleOp::create(b, loc, a.get(), other.get(), lanes));
 }
 
 void KernelBuilder::gemm(Val a, Val right, Val c, bool transposeA, bool transposeB, float alpha, float beta) {

@@ -1,2 +1,0 @@
-#include "smet/Conversion/CPU.h"
-void smet::populateSparseCPUKernels(mlir::RewritePatternSet &, const CPUTarget &) {}

@@ -1,0 +1,96 @@
+//===- SparseKernels.h - what the sparse CPU kernels share ------*- C++ -*-===//
+//
+// Kernels of the smet dialect read the topology's arrays directly. DESIGN 3.1 describes the same access through
+// sparse_tensor.assemble and positions / coordinates / values, which fold to these loads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
+#define SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
+
+#include "smet/Conversion/CPU.h"
+#include "smet/Conversion/KernelBuilder.h"
+#include "smet/Dialect/Smet/IR/Smet.h"
+
+namespace smet {
+
+/// The arrays of a topology operand, from its smet.topology.pack on memrefs.
+struct TopologyArrays {
+  mlir::Value positions, coordinates, tPositions, tCoordinates, tPerm;
+};
+mlir::FailureOr<TopologyArrays> topologyArrays(mlir::Value topology);
+
+/// A block CSR walked by segments (row blocks; column blocks when transposed). An entry of the walk is a slot, or
+/// stands for slot perm[entry].
+struct Walk {
+  mlir::Value positions, coordinates, perm;
+  int64_t segments;
+
+  Val slot(KernelBuilder &k, Val entry) const { return perm ? k.toIndex(k.load(perm, {entry})) : entry; }
+  Val coordinate(KernelBuilder &k, Val entry) const { return k.toIndex(k.load(coordinates, {entry})); }
+  Val begin(KernelBuilder &k, Val segment) const { return k.toIndex(k.load(positions, {segment})); }
+  Val end(KernelBuilder &k, Val segment) const { return begin(k, segment + 1); }
+};
+Walk rowWalk(TopologyType type, const TopologyArrays &arrays);
+Walk columnWalk(TopologyType type, const TopologyArrays &arrays);
+
+/// An activation `[tiles, features, width]` seen as one array; offsets are in elements.
+struct Tokens {
+  Val flat, tiles;
+  int64_t features, width;
+
+  Tokens(KernelBuilder &k, mlir::Value memref);
+  int64_t tileSize() const { return features * width; }
+};
+
+/// Whether the value is a packed activation in f32 (the only kind that these kernels take).
+bool isPackedF32(mlir::Value value);
+bool isF32(mlir::Value value);
+
+/// Lanes of a vector of 32-bit elements on the target that divides `width`.
+int64_t lanesFor(const CPUTarget &target, int64_t width);
+
+/// Emits body(begin, size) over [0, n) in pieces of `step`: a loop over the full ones, then the rest.
+void forPieces(KernelBuilder &k, int64_t n, int64_t step, llvm::function_ref<void(Val, int64_t)> body);
+/// body(begin, end) in parallel over [0, n) in pieces of `step` (the last one may be shorter).
+void parallelPieces(KernelBuilder &k, Val n, Val step, llvm::function_ref<void(Val, Val)> body);
+/// body(i) for i in [begin, end) in steps of `lanes`, then rest(i) one by one.
+void vectorLoop(KernelBuilder &k, Val begin, Val end, int64_t lanes, llvm::function_ref<void(Val)> body,
+                llvm::function_ref<void(Val)> rest);
+
+void populateSpmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateSddmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateAdamKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateSlotKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+
+/// A pattern from a function that emits the loops of an op, or fails before it created anything.
+template <typename OpT> class SparseKernel : public mlir::OpRewritePattern<OpT> {
+public:
+  using Emit = mlir::LogicalResult (*)(OpT, KernelBuilder &, const CPUTarget &);
+
+  SparseKernel(mlir::MLIRContext *context, CPUTarget target, Emit emit)
+      : mlir::OpRewritePattern<OpT>(context), target(target), emit(emit) {}
+
+  mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
+    KernelBuilder k(rewriter, op.getLoc());
+    if (failed(emit(op, k, target)))
+      return mlir::failure();
+    mlir::Operation *pack = op->getOperand(0).template getDefiningOp<TopologyPackOp>();
+    rewriter.eraseOp(op);
+    if (pack && pack->use_empty())
+      rewriter.eraseOp(pack);
+    return mlir::success();
+  }
+
+private:
+  CPUTarget target;
+  Emit emit;
+};
+
+template <typename OpT>
+void addKernel(mlir::RewritePatternSet &patterns, const CPUTarget &target, typename SparseKernel<OpT>::Emit emit) {
+  patterns.add<SparseKernel<OpT>>(patterns.getContext(), target, emit);
+}
+
+} // namespace smet
+
+#endif // SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H

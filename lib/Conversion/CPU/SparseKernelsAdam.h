@@ -1,0 +1,54 @@
+//===- SparseKernelsAdam.h - the optimizer's formula ------------*- C++ -*-===//
+#ifndef SMET_LIB_CONVERSION_CPU_SPARSEKERNELSADAM_H
+#define SMET_LIB_CONVERSION_CPU_SPARSEKERNELSADAM_H
+
+#include "SparseKernels.h"
+
+namespace smet {
+
+/// Emits DESIGN 4.1's update. Every function works on scalars and on vectors (one lane a weight) with the same
+/// operations, so a result does not depend on which of both computed it.
+class AdamEmitter {
+public:
+  /// Emits what is the same for all weights; `lr` and `step` are rank-0 memrefs. `density` (f64) scales the learning
+  /// rate, if given.
+  AdamEmitter(KernelBuilder &k, const CPUTarget &target, AdamWAttr adamw, mlir::Value lr, mlir::Value step, Val density,
+              bool countsAge);
+
+  /// What the age of a weight decides: 1 / (1 - b1^a), 1 / (1 - b2^a) and the learning rate.
+  struct Factors {
+    Val first, second, rate;
+  };
+  /// Factors of a dense parameter: a is the step.
+  Factors stepFactors() const { return {stepFirst, stepSecond, rate}; }
+  /// Increments the ages (i16; scalar or vector) and stores the factors in `factors`; returns the new ages.
+  Val advance(Val age, Factors &factors);
+  /// Updates w, m, v given the gradient.
+  void update(const Factors &factors, Val gradient, Val &w, Val &m, Val &v);
+
+  /// Updates `size` elements from `offset` of flat arrays, all with the same factors. gradient(i, lanes) loads
+  /// gradients of the elements from offset + i, a scalar if lanes is 0.
+  void updateRange(const Factors &factors, int64_t size, Val offset, llvm::function_ref<Val(Val, int64_t)> gradient,
+                   mlir::Value w, mlir::Value m, mlir::Value v);
+  /// One slot of a layer (flat arrays, one age a slot).
+  void updateSlot(Val slot, int64_t size, llvm::function_ref<Val(Val, int64_t)> gradient, mlir::Value w, mlir::Value m,
+                  mlir::Value v, mlir::Value age);
+  /// Slots [begin, end) of blocks of one weight: lanes are slots. gradient(slot, lanes).
+  void updateSingles(Val begin, Val end, llvm::function_ref<Val(Val, int64_t)> gradient, mlir::Value w, mlir::Value m,
+                     mlir::Value v, mlir::Value age);
+
+private:
+  Val correction(double beta, Val age, unsigned bits);
+
+  KernelBuilder &k;
+  AdamWAttr adamw;
+  int64_t lanes;
+  Val step, rate, stepFirst, stepSecond;
+};
+
+/// nnz / blocks in double, or nothing if the learning rate is not scaled.
+Val densityFor(KernelBuilder &k, AdamWAttr adamw, TopologyType type, mlir::Value values);
+
+} // namespace smet
+
+#endif // SMET_LIB_CONVERSION_CPU_SPARSEKERNELSADAM_H

@@ -1,0 +1,99 @@
+//===- CPUSparse.h - plain loops that sparse CPU kernels are tested with --===//
+//
+// Activations are [T, F] here; kernels see them packed in tiles of 64 tokens, or 16 below 64 (role `state`, so that no
+// packing kernel takes part in these tests). Tokens behind the last are zero in x and dy, and unspecified in y.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_TEST_UNIT_KERNELS_CPUSPARSE_H
+#define SMET_TEST_UNIT_KERNELS_CPUSPARSE_H
+
+#include "KernelHarness.h"
+
+#include <cmath>
+
+namespace smet::test {
+
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+
+inline int64_t tileWidth(int64_t tokens) { return tokens >= 64 ? 64 : 16; }
+
+inline Floats pack(const Floats &x, int64_t tokens, int64_t features) {
+  int64_t width = tileWidth(tokens), tiles = (tokens + width - 1) / width;
+  Floats packed(tiles * features * width);
+  for (int64_t t = 0; t < tokens; ++t)
+    for (int64_t f = 0; f < features; ++f)
+      packed[(t / width * features + f) * width + t % width] = x[t * features + f];
+  return packed;
+}
+
+inline Floats unpack(const Floats &packed, int64_t tokens, int64_t features) {
+  int64_t width = tileWidth(tokens);
+  Floats x(tokens * features);
+  for (int64_t t = 0; t < tokens; ++t)
+    for (int64_t f = 0; f < features; ++f)
+      x[t * features + f] = packed[(t / width * features + f) * width + t % width];
+  return x;
+}
+
+/// body(slot * R * C + r * C + c, row, column) for every active weight.
+template <typename Body> void forWeights(const Topology &t, Body body) {
+  int64_t at = 0;
+  for (int64_t slot = 0; slot < t.nnz(); ++slot) {
+    auto [rowBlock, colBlock] = t.block(slot);
+    for (int64_t r = 0; r < t.blockRows; ++r)
+      for (int64_t c = 0; c < t.blockCols; ++c)
+        body(at++, rowBlock * t.blockRows + r, colBlock * t.blockCols + c);
+  }
+}
+
+/// y += x Wᵀ, or x W with `transpose`; x is [T, K] ([T, N]).
+inline Doubles plainSpmm(const Topology &t, const Floats &values, const Floats &x, Doubles y, int64_t tokens,
+                         bool transpose) {
+  forWeights(t, [&](int64_t at, int64_t row, int64_t column) {
+    for (int64_t token = 0; token < tokens; ++token)
+      if (transpose)
+        y[token * t.cols + column] += double(values[at]) * x[token * t.rows + row];
+      else
+        y[token * t.rows + row] += double(values[at]) * x[token * t.cols + column];
+  });
+  return y;
+}
+
+/// dW at the active weights.
+inline Doubles plainSddmm(const Topology &t, const Floats &x, const Floats &dy, int64_t tokens) {
+  Doubles dvalues(t.nnz() * t.blockRows * t.blockCols);
+  forWeights(t, [&](int64_t at, int64_t row, int64_t column) {
+    for (int64_t token = 0; token < tokens; ++token)
+      dvalues[at] += double(dy[token * t.rows + row]) * x[token * t.cols + column];
+  });
+  return dvalues;
+}
+
+/// A shape that kernels are tested with.
+struct Case {
+  int64_t rows, cols, blockRows, blockCols, tokens;
+  double density;
+
+  Topology topology(std::mt19937 &rng) const {
+    return Topology::random(rows, cols, blockRows, blockCols, density, rng, /*emptyRow=*/1, /*fullRow=*/0);
+  }
+  std::string activation(int64_t features) const { return tensorType({tokens, features}); }
+};
+
+inline std::ostream &operator<<(std::ostream &os, const Case &c) {
+  return os << c.rows << "x" << c.cols << " block " << c.blockRows << "x" << c.blockCols << " density " << c.density
+            << " tokens " << c.tokens;
+}
+
+/// Every block shape, several tiles, a partial one, one-token decode.
+inline std::vector<Case> cases() {
+  return {{64, 96, 16, 16, 256, 0.3}, {64, 48, 16, 16, 1, 0.5},    {64, 72, 8, 8, 150, 0.3},  {32, 40, 4, 4, 64, 0.4},
+          {96, 128, 32, 32, 70, 0.5}, {48, 30, 4, 2, 130, 0.3},    {36, 64, 1, 16, 400, 0.3}, {40, 56, 1, 1, 600, 0.2},
+          {33, 57, 1, 1, 5, 0.5},     {64, 36, 16, 1, 100, 0.3},   {27, 55, 3, 5, 128, 0.4},  {20, 42, 2, 3, 65, 0.6},
+          {21, 22, 1, 2, 64, 0.5},    {128, 384, 128, 128, 70, 1}, {24, 14, 1, 7, 33, 0.5}};
+}
+
+} // namespace smet::test
+
+#endif // SMET_TEST_UNIT_KERNELS_CPUSPARSE_H

@@ -1,0 +1,85 @@
+//===- CPUSparseProductTest.cpp - SpMM and SDDMM on the CPU ---------------===//
+#include "CPUSparse.h"
+
+using namespace smet;
+using namespace smet::test;
+
+namespace {
+
+class CPUSparseProduct : public testing::TestWithParam<Case> {};
+
+Floats runSpmm(const Case &c, const Topology &t, const Floats &values, const Floats &x, const Floats &y, bool transpose,
+               bool accumulate, int threads) {
+  int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
+  Kernel kernel(
+      entry("smet.spmm",
+            {{"t", t.type()}, {"w", tensorType({t.nnz(), c.blockRows, c.blockCols})}, {"x", c.activation(in), "state"}},
+            {{"y", c.activation(out), "state"}},
+            "{" + std::string(transpose ? "transpose" : "") + (transpose && accumulate ? ", " : "") +
+                (accumulate ? "accumulate" : "") + "}"),
+      Target::CPU, threads);
+  t.fill(kernel, "t");
+  kernel.set("w", values);
+  kernel.set("x", pack(x, c.tokens, in));
+  kernel.set("y", pack(y, c.tokens, out));
+  kernel.run();
+  return unpack(kernel.get<float>("y"), c.tokens, out);
+}
+
+TEST_P(CPUSparseProduct, Spmm) {
+  const Case &c = GetParam();
+  std::mt19937 rng(1);
+  Topology t = c.topology(rng);
+  auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
+  for (bool transpose : {false, true}) {
+    auto x = randomVector<float>(c.tokens * (transpose ? c.rows : c.cols), rng);
+    auto y = randomVector<float>(c.tokens * (transpose ? c.cols : c.rows), rng);
+    Floats once = runSpmm(c, t, values, x, y, transpose, /*accumulate=*/false, 1);
+    EXPECT_LE(relativeError(once, plainSpmm(t, values, x, Doubles(y.size()), c.tokens, transpose)), 2e-6);
+    Floats added = runSpmm(c, t, values, x, y, transpose, /*accumulate=*/true, 2);
+    EXPECT_LE(relativeError(added, plainSpmm(t, values, x, Doubles(y.begin(), y.end()), c.tokens, transpose)), 2e-6);
+  }
+}
+
+Floats runSddmm(const Case &c, const Topology &t, const Floats &x, const Floats &dy, const Floats &dvalues,
+                bool accumulate, int threads) {
+  Kernel kernel(entry("smet.sddmm",
+                      {{"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}},
+                      {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols})}}, accumulate ? "{accumulate}" : ""),
+                Target::CPU, threads);
+  t.fill(kernel, "t");
+  kernel.set("x", pack(x, c.tokens, c.cols));
+  kernel.set("dy", pack(dy, c.tokens, c.rows));
+  kernel.set("dw", dvalues);
+  kernel.run();
+  return kernel.get<float>("dw");
+}
+
+TEST_P(CPUSparseProduct, Sddmm) {
+  const Case &c = GetParam();
+  std::mt19937 rng(2);
+  Topology t = c.topology(rng);
+  auto x = randomVector<float>(c.tokens * c.cols, rng), dy = randomVector<float>(c.tokens * c.rows, rng);
+  auto old = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
+  Doubles expected = plainSddmm(t, x, dy, c.tokens);
+  Floats once = runSddmm(c, t, x, dy, old, /*accumulate=*/false, 1);
+  EXPECT_LE(relativeError(once, expected), 2e-6);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] += old[i];
+  EXPECT_LE(relativeError(runSddmm(c, t, x, dy, old, /*accumulate=*/true, 2), expected), 2e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, CPUSparseProduct, testing::ValuesIn(cases()));
+
+TEST(CPUSparse, BitsDoNotDependOnThreads) {
+  for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 400, 0.3}, Case{40, 56, 1, 1, 600, 0.2}}) {
+    std::mt19937 rng(3);
+    Topology t = c.topology(rng);
+    auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
+    auto x = randomVector<float>(c.tokens * c.cols, rng), dy = randomVector<float>(c.tokens * c.rows, rng);
+    EXPECT_EQ(runSpmm(c, t, values, x, dy, false, false, 1), runSpmm(c, t, values, x, dy, false, false, 3)) << c;
+    EXPECT_EQ(runSddmm(c, t, x, dy, values, false, 1), runSddmm(c, t, x, dy, values, false, 3)) << c;
+  }
+}
+
+} // namespace
