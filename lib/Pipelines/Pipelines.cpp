@@ -61,7 +61,6 @@ static void buildKernelToLLVMPipeline(OpPassManager &kernel) {
   ConvertVectorToLLVMPassOptions vector;
   vector.x86Vector = false;
   kernel.addPass(createConvertVectorToLLVMPass(vector));
-  kernel.addPass(createConvertMathToLibmPass());
   kernel.addPass(createConvertToLLVMPass());
   kernel.addPass(createReconcileUnrealizedCastsPass());
   kernel.addPass(createCanonicalizerPass());
