@@ -14,40 +14,14 @@ using namespace llvm;
 using namespace smet;
 
 /// Keys of a config.json that say nothing about the architecture: token ids, storage, run-time and generation settings.
-static const StringSet<> &harmlessKeys() {
-  static const StringSet<> keys{"bos_token_id",
-                                "eos_token_id",
-                                "pad_token_id",
-                                "unk_token_id",
-                                "sep_token_id",
-                                "torch_dtype",
-                                "dtype",
-                                "transformers_version",
-                                "use_cache",
-                                "output_attentions",
-                                "output_hidden_states",
-                                "return_dict",
-                                "torchscript",
-                                "use_return_dict",
-                                "return_dict_in_generate",
-                                "task_specific_params",
-                                "tokenizer_class",
-                                "id2label",
-                                "label2id",
-                                "finetuning_task",
-                                "problem_type",
-                                "max_length",
-                                "min_length",
-                                "do_sample",
-                                "temperature",
-                                "top_k",
-                                "top_p",
-                                "num_beams",
-                                "repetition_penalty",
-                                "num_return_sequences",
-                                "keys_to_ignore_at_inference",
-                                "auto_map"};
-  return keys;
+static bool isHarmless(StringRef key) {
+  static constexpr StringLiteral keys =
+      " bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id torch_dtype dtype "
+      "transformers_version use_cache output_attentions output_hidden_states return_dict torchscript "
+      "use_return_dict return_dict_in_generate task_specific_params tokenizer_class id2label label2id "
+      "finetuning_task problem_type max_length min_length do_sample temperature top_k top_p num_beams "
+      "repetition_penalty num_return_sequences keys_to_ignore_at_inference auto_map ";
+  return key.starts_with("_") || keys.contains((" " + key + " ").str());
 }
 
 namespace {
@@ -103,8 +77,7 @@ public:
   void reportUnknownKeys() {
     SmallVector<StringRef> unknown;
     for (const auto &[key, value] : json)
-      if (!seen.contains(key) && !harmlessKeys().contains(key) && !StringRef(key).starts_with("_") &&
-          value.kind() != json::Value::Null)
+      if (!seen.contains(key) && !isHarmless(key) && value.kind() != json::Value::Null)
         unknown.push_back(key);
     llvm::sort(unknown);
     if (!unknown.empty())

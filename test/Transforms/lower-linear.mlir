@@ -1,0 +1,13 @@
+// RUN: smet-opt %s --smet-lower-linear | FileCheck %s
+
+!t = !smet.topology<48x32, block = [16, 16], nnz = 4>
+
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME:    %[[T:.*]]: !smet.topology<48x32, block = [16, 16], nnz = 4>, %[[W:.*]]: tensor<4x16x16xf32>, %[[X:.*]]: tensor<64x32xf32>, %[[E:.*]]: tensor<64x48xf32>)
+// CHECK-NOT:     smet.linear
+// CHECK:         %[[Y:.*]] = smet.spmm ins(%[[T]], %[[W]], %[[X]] : {{.*}}) outs(%[[E]] : tensor<64x48xf32>) {smet.remat = 1 : i64} -> tensor<64x48xf32>
+// CHECK:         return %[[Y]]
+func.func @f(%t: !t, %w: tensor<4x16x16xf32>, %x: tensor<64x32xf32>, %e: tensor<64x48xf32>) -> tensor<64x48xf32> {
+  %y = smet.linear ins(%t, %w, %x : !t, tensor<4x16x16xf32>, tensor<64x32xf32>) outs(%e : tensor<64x48xf32>) {smet.remat = 1 : i64} -> tensor<64x48xf32>
+  return %y : tensor<64x48xf32>
+}
