@@ -4,7 +4,8 @@
 
 namespace smet::rt {
 
-Context::Context(ThreadPool &pool) : thePool(&pool) {
+Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
+  table.sgemm = sgemm;
   table.parallel_for = [](smet_context *context, smet_body body, void *env, int64_t n) {
     Context::of(context).pool().parallelFor(body, env, n);
   };
@@ -13,7 +14,10 @@ Context::Context(ThreadPool &pool) : thePool(&pool) {
 }
 
 Expected<std::unique_ptr<Context>> Context::create(ThreadPool &pool) {
-  return std::unique_ptr<Context>(new Context(pool));
+  auto gemm = selectGemm();
+  if (!gemm)
+    return std::unexpected(gemm.error());
+  return std::unique_ptr<Context>(new Context(pool, gemm->sgemm));
 }
 
 Context &Context::of(smet_context *context) {

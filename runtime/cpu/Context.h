@@ -6,6 +6,7 @@
 #ifndef SMET_RUNTIME_CPU_CONTEXT_H
 #define SMET_RUNTIME_CPU_CONTEXT_H
 
+#include "runtime/cpu/Gemm.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <array>
@@ -29,7 +30,7 @@ public:
   std::string_view message() const { return error.data(); }
 
 private:
-  explicit Context(ThreadPool &pool);
+  Context(ThreadPool &pool, Sgemm sgemm);
 
   smet_context table = {}; ///< first, so that `of` is a cast
   ThreadPool *thePool;
