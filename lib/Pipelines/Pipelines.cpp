@@ -74,6 +74,7 @@ void smet::buildLLVMPipeline(OpPassManager &pm) {
 
 void smet::buildReferencePipeline(OpPassManager &pm) {
   buildKernelPipeline(pm);
+  buildReferenceKernelPipeline(pm.nest<ModuleOp>());
   buildMemoryPipeline(pm);
 }
 

@@ -32,7 +32,7 @@ struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<Convert
     // What is left was not a kernel for this target: an op in f64 or in token-major layout, say.
     getOperation().walk([&](KernelOpInterface op) {
       if (isa<MemRefType>(op->getOperands().back().getType())) {
-        op->emitError("has no CPU kernel for these operand types");
+        op->emitOpError("has no CPU kernel for these operand types");
         signalPassFailure();
       }
     });

@@ -292,4 +292,4 @@ TEST_P(NNKernels, LinearCrossEntropy) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, NNKernels, testing::Values(Target::CPU), nameOf);
+INSTANTIATE_TEST_SUITE_P(Targets, NNKernels, testing::Values(Target::Reference, Target::CPU), nameOf);

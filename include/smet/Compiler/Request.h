@@ -1,0 +1,34 @@
+//===- Request.h - what to compile, as JSON ---------------------*- C++ -*-===//
+#ifndef SMET_COMPILER_REQUEST_H
+#define SMET_COMPILER_REQUEST_H
+
+#include "smet/Compiler/Compiler.h"
+#include "smet/Models/Llama.h"
+
+namespace smet {
+
+/// The request that `smet` hands to smet-compile:
+///
+///   {"kind": "train" | "infer", "target": "cpu" | "reference", "model": {a Hugging Face config.json},
+///    "method": "smet" | "static" | "dense", "density": 0.1, "block": [16, 16], "batch": 16, "seq_len": 128,
+///    "warmup_updates": 10, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "lr_scaling": true}
+///
+/// All but "model" have defaults. Unknown keys and wrong types are errors, each named.
+struct CompileRequest {
+  ModelRequest model;
+  Target target = Target::CPU;
+
+  static llvm::Expected<CompileRequest> parse(llvm::StringRef json);
+};
+
+/// Compiles a request to a program file in `cache` (created where missing), named by the hash of the module, the
+/// options and the compiler, or finds it there. With a dump directory it always compiles. Returns the file's path.
+llvm::Expected<std::string> compileCached(const CompileRequest &request, llvm::StringRef cache,
+                                          llvm::StringRef dumpDirectory);
+
+/// Compiles a request to the program file `path`.
+llvm::Error compileRequest(const CompileRequest &request, llvm::StringRef path, llvm::StringRef dumpDirectory);
+
+} // namespace smet
+
+#endif // SMET_COMPILER_REQUEST_H

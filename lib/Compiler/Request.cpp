@@ -1,0 +1,221 @@
+//===- Request.cpp - what to compile, as JSON -----------------------------===//
+#include "smet/Compiler/Request.h"
+
+#include "smet/Dialect/Smet/IR/Names.h"
+#include "smet/InitAll.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace smet;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reads members one by one; collects what is wrong.
+class Reader {
+public:
+  explicit Reader(const json::Object &object) : object(object) {}
+
+  void read(StringRef key, int64_t &value) {
+    take(key, "an integer", value, [](auto &v) { return v.getAsInteger(); });
+  }
+  void read(StringRef key, double &value) {
+    take(key, "a number", value, [](auto &v) { return v.getAsNumber(); });
+  }
+  void read(StringRef key, bool &value) {
+    take(key, "true or false", value, [](auto &v) { return v.getAsBoolean(); });
+  }
+
+  template <typename Enum>
+  void read(StringRef key, Enum &value, std::initializer_list<std::pair<StringRef, Enum>> names) {
+    std::string expected;
+    for (auto &[name, _] : names)
+      expected += (expected.empty() ? "\"" : ", \"") + name.str() + "\"";
+    take(key, "one of " + expected, value, [&](const json::Value &v) -> std::optional<Enum> {
+      for (auto &[name, item] : names)
+        if (v.getAsString() == name)
+          return item;
+      return std::nullopt;
+    });
+  }
+
+  void readBlock(StringRef key, int64_t &rows, int64_t &cols) {
+    std::pair<int64_t, int64_t> block{rows, cols};
+    take(key, "[rows, columns]", block, [](const json::Value &v) -> std::optional<std::pair<int64_t, int64_t>> {
+      auto *array = v.getAsArray();
+      if (!array || array->size() != 2 || !(*array)[0].getAsInteger() || !(*array)[1].getAsInteger())
+        return std::nullopt;
+      return std::pair(*(*array)[0].getAsInteger(), *(*array)[1].getAsInteger());
+    });
+    std::tie(rows, cols) = block;
+  }
+
+  const json::Object *readObject(StringRef key) {
+    const json::Object *result = nullptr;
+    take(key, "an object", result, [](const json::Value &v) -> std::optional<const json::Object *> {
+      return v.getAsObject() ? std::optional(v.getAsObject()) : std::nullopt;
+    });
+    if (!result && !object.get(key))
+      problem("'" + key + "' is missing");
+    return result;
+  }
+
+  /// Everything that was wrong, unknown keys included.
+  Error finish() {
+    for (auto &[key, value] : object)
+      if (!known.contains(key))
+        problem("'" + StringRef(key) + "' is unknown");
+    return problems.empty() ? Error::success() : createStringError("compile request: " + problems);
+  }
+
+private:
+  template <typename T, typename F> void take(StringRef key, const llvm::Twine &what, T &value, F read) {
+    known.insert(key);
+    const json::Value *member = object.get(key);
+    if (!member)
+      return;
+    if (auto result = read(*member))
+      value = *result;
+    else
+      problem("'" + key + "' must be " + what);
+  }
+  void problem(const llvm::Twine &text) { problems += (problems.empty() ? "" : "; ") + text.str(); }
+
+  const json::Object &object;
+  llvm::StringSet<> known;
+  std::string problems;
+};
+
+} // namespace
+
+Expected<CompileRequest> CompileRequest::parse(StringRef text) {
+  auto value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return createStringError("compile request: expected a JSON object");
+  CompileRequest request;
+  ModelRequest &model = request.model;
+  Reader reader(*object);
+  reader.read("kind", model.kind, {{"train", ProgramKind::Train}, {"infer", ProgramKind::Infer}});
+  reader.read("target", request.target, {{"cpu", Target::CPU}, {"reference", Target::Reference}});
+  reader.read("method", model.method, {{"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}});
+  reader.read("density", model.density);
+  reader.readBlock("block", model.blockRows, model.blockCols);
+  reader.read("batch", model.batch);
+  reader.read("seq_len", model.seqLen);
+  reader.read("warmup_updates", model.warmupUpdates);
+  reader.read("beta1", model.adamw.beta1);
+  reader.read("beta2", model.adamw.beta2);
+  reader.read("eps", model.adamw.eps);
+  reader.read("weight_decay", model.adamw.weightDecay);
+  reader.read("lr_scaling", model.adamw.lrScaling);
+  const json::Object *config = reader.readObject("model");
+  if (Error error = reader.finish())
+    return std::move(error);
+  auto llama = LlamaConfig::parse(*config);
+  if (!llama)
+    return llama.takeError();
+  model.model = *llama;
+  return request;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A module of its own context, with the diagnostics of its compilation.
+class Compilation {
+public:
+  explicit Compilation(const CompileRequest &request) : options{request.target, "", "", ""}, context(registry()) {
+    context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
+      std::lock_guard lock(mutex);
+      diagnostics += "\n" + diagnostic.str();
+    });
+  }
+
+  Error build(const CompileRequest &request) {
+    auto built = buildLlama(&context, request.model);
+    if (!built)
+      return built.takeError();
+    module = std::move(*built);
+    // The manifest says which target it is for.
+    auto config = json::parse(module->getOperation()->getAttrOfType<mlir::StringAttr>(names::config).getValue());
+    if (!config)
+      return config.takeError();
+    (*config->getAsObject())["target"] = request.target == Target::CPU ? "cpu" : "reference";
+    std::string text;
+    llvm::raw_string_ostream(text) << *config;
+    module->getOperation()->setAttr(names::config, mlir::StringAttr::get(&context, text));
+    return Error::success();
+  }
+
+  std::string hash() {
+    std::string text = compilerIdentity(options) + "\n";
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
+  }
+
+  Error compile(StringRef path, StringRef dumpDirectory) {
+    options.dumpDirectory = dumpDirectory;
+    if (Error error = compileProgram(*module, /*modelLevel=*/true, options, path))
+      return createStringError(llvm::toString(std::move(error)) + diagnostics);
+    return Error::success();
+  }
+
+private:
+  static mlir::DialectRegistry registry() {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  CompileOptions options;
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::mutex mutex;
+  std::string diagnostics;
+};
+
+} // namespace
+
+Error smet::compileRequest(const CompileRequest &request, StringRef path, StringRef dumpDirectory) {
+  Compilation compilation(request);
+  if (Error error = compilation.build(request))
+    return error;
+  return compilation.compile(path, dumpDirectory);
+}
+
+Expected<std::string> smet::compileCached(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) {
+  if (std::error_code error = llvm::sys::fs::create_directories(cache))
+    return createStringError("cannot make the cache folder '" + cache + "': " + error.message());
+  Compilation compilation(request);
+  if (Error error = compilation.build(request))
+    return std::move(error);
+  llvm::SmallString<128> path(cache);
+  llvm::sys::path::append(path, compilation.hash().substr(0, 32) + ".smet");
+  if (dumpDirectory.empty() && llvm::sys::fs::exists(path))
+    return std::string(path);
+  if (Error error = compilation.compile(path, dumpDirectory))
+    return std::move(error);
+  return std::string(path);
+}
