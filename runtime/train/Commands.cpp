@@ -1,0 +1,319 @@
+//===- Commands.cpp - what smet and smet-run do ---------------------------===//
+
+#include "runtime/train/Commands.h"
+
+#include "runtime/support/File.h"
+#include "runtime/train/CompilerProcess.h"
+#include "runtime/train/Inspect.h"
+#include "runtime/train/Metrics.h"
+#include "runtime/train/Plan.h"
+#include "runtime/train/Trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
+namespace smet::rt {
+
+namespace fs = std::filesystem;
+
+Expected<Manifest> readManifest(const fs::path &path) {
+  auto program = Program::load(path);
+  if (!program)
+    return std::unexpected(program.error());
+  return program->manifest();
+}
+
+/// A value of the manifest's config as an option reads it.
+static std::string configText(const nlohmann::json &value) {
+  if (value.is_array() && value.size() == 2) // a block
+    return fmt::format("{}x{}", value[0].dump(), value[1].dump());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+Status adoptProgram(TrainOptions &options, const Manifest &manifest) {
+  static constexpr std::pair<std::string_view, std::string_view> keys[] = {{"method", "method"},
+                                                                           {"density", "density"},
+                                                                           {"block", "block"},
+                                                                           {"beta1", "beta1"},
+                                                                           {"beta2", "beta2"},
+                                                                           {"eps", "eps"},
+                                                                           {"batch", "batch-size"},
+                                                                           {"seq_len", "seq-len"},
+                                                                           {"warmup_updates", "warmup-updates"},
+                                                                           {"weight_decay", "weight-decay"}};
+  for (auto [key, flag] : keys) {
+    auto value = manifest.config.find(key);
+    if (value == manifest.config.end())
+      continue;
+    if (Status set = setOption(options, *findOption(flag), configText(*value)); !set)
+      return fail("the program's manifest: config.{}: {}", key, set.error().message);
+  }
+  return setOption(options, *findOption("target"), manifest.target);
+}
+
+Expected<nlohmann::json> readModelConfig(const fs::path &file) {
+  if (file.empty())
+    return fail("no model: give --model FILE, a Hugging Face config.json such as configs/llama_60m.json");
+  auto text = readFile(file);
+  if (!text)
+    return std::unexpected(text.error());
+  nlohmann::json config = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object())
+    return fail("{}: not a JSON object; --model wants a Hugging Face config.json", file.string());
+  return config;
+}
+
+Expected<TrainOptions> runOptions(const fs::path &run) {
+  fs::path folder = run.has_filename() ? run : run.parent_path();
+  std::error_code error;
+  if (!fs::exists(folder / "config.toml", error) && fs::exists(folder / "state.json", error))
+    folder = folder.parent_path();
+  TrainOptions options;
+  if (Status read = readToml(options, folder / "config.toml"); !read)
+    return std::unexpected(read.error());
+  return options;
+}
+
+static Expected<Tokenizer> loadTokenizer(const fs::path &file) {
+  if (file.empty())
+    return fail("no tokenizer: give --tokenizer FILE; `smet tokenizer train --data TEXT --vocab-size N --out FILE` "
+                "makes one");
+  auto tokenizer = Tokenizer::load(file);
+  std::error_code error;
+  if (!tokenizer && !fs::exists(file, error))
+    return fail("{}; `smet tokenizer train --data TEXT --vocab-size N --out {}` makes one", tokenizer.error().message,
+                file.string());
+  return tokenizer;
+}
+
+static Expected<TextFiles> findText(const fs::path &data) {
+  if (data.empty())
+    return fail("no text: give --data PATH, a UTF-8 text file or a folder of them");
+  return TextFiles::find(data);
+}
+
+Status checkTrainInputs(const TrainOptions &options, int64_t modelVocabulary) {
+  if (auto text = findText(options.data.text); !text)
+    return std::unexpected(text.error());
+  auto tokenizer = loadTokenizer(options.tokenizer.text);
+  if (!tokenizer)
+    return std::unexpected(tokenizer.error());
+  return modelVocabulary > 0 ? tokenizer->checkVocabulary(modelVocabulary) : Status();
+}
+
+namespace {
+
+/// A program that is ready to run.
+struct Loaded {
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Instance> instance;
+
+  static Expected<Loaded> load(const fs::path &program, int64_t threads) {
+    auto pool = ThreadPool::create(static_cast<int>(threads));
+    if (!pool)
+      return std::unexpected(pool.error());
+    auto instance = Instance::load(program, **pool);
+    if (!instance)
+      return std::unexpected(instance.error());
+    return Loaded{std::move(*pool), std::move(*instance)};
+  }
+};
+
+/// A text as tokens.
+struct Corpus {
+  Tokenizer tokenizer;
+  TokenShard shard;
+
+  static Expected<Corpus> open(const fs::path &data, const fs::path &tokenizerFile, const fs::path &cache) {
+    auto tokenizer = loadTokenizer(tokenizerFile);
+    if (!tokenizer)
+      return std::unexpected(tokenizer.error());
+    auto text = findText(data);
+    if (!text)
+      return std::unexpected(text.error());
+    auto shard = TokenShard::open(*text, *tokenizer, cacheFolder(cache) / "tokens",
+                                  [](std::string_view note) { fmt::print(stderr, "smet: {}\n", note); });
+    if (!shard)
+      return std::unexpected(shard.error());
+    return Corpus{std::move(*tokenizer), std::move(*shard)};
+  }
+};
+
+} // namespace
+
+static int64_t vocabularyOf(const Manifest &manifest) {
+  return manifest.config.value("model", nlohmann::json::object()).value("vocab_size", int64_t(0));
+}
+
+static Status checkVocabulary(const Tokenizer &tokenizer, const Manifest &manifest) {
+  int64_t vocabulary = vocabularyOf(manifest);
+  return vocabulary > 0 ? tokenizer.checkVocabulary(vocabulary) : Status();
+}
+
+/// A number of a record; NaN is null in JSON.
+static double number(const nlohmann::json &record, const char *key) {
+  auto value = record.find(key);
+  return value != record.end() && value->is_number() ? value->get<double>() : std::nan("");
+}
+
+/// Curve, validation, speed, memory, checkpoint; from the run's metrics, so that a finished run shows the same again.
+static void printSummary(const TrainResult &result, const TrainOptions &options, const Manifest &manifest) {
+  auto records = readMetrics(fs::path(options.out.text) / "metrics.jsonl");
+  CurveStyle style;
+  style.unicode = localeIsUtf8();
+  if (records && !records->empty()) {
+    fmt::print("\ntraining loss (nats a token) over steps\n\n{}\n\n",
+               drawCurve(lossCurve(*records, 2 * style.width), style));
+    auto validated = std::ranges::find_if(records->rbegin(), records->rend(),
+                                          [](const nlohmann::json &r) { return r.contains("val_perplexity"); });
+    if (validated != records->rend())
+      fmt::print("  {:<16} perplexity {:.2f}, loss {:.4f}, {:.4f} bits a character (step {})\n", "validation",
+                 number(*validated, "val_perplexity"), number(*validated, "val_loss"),
+                 number(*validated, "val_bits_per_character"), (*validated)["step"].get<int64_t>());
+    fmt::print("  {:<16} {} tokens/s, {:.1f} ms a step\n\n", "speed",
+               countText(number(records->back(), "tokens_per_second")), number(records->back(), "ms_per_step"));
+  }
+  fmt::print("{}\n  {:<16} {}\n", memoryTable(manifest), "checkpoint", result.checkpoint.string());
+}
+
+static int reportLossNotFinite(const TrainResult &result) {
+  std::string last = result.checkpoint.empty() ? "no checkpoint was saved before it"
+                                               : "the last good checkpoint is " + result.checkpoint.string();
+  fmt::print(stderr,
+             "smet: error: the loss of step {} is NaN or infinite; training stopped before the optimizer changed "
+             "anything; {}. A lower --lr or a longer --lr-warmup may help\n",
+             result.step + 1, last);
+  return kLossNotFinite;
+}
+
+static int reportTraining(const TrainResult &result, const TrainOptions &options, const Manifest &manifest) {
+  switch (result.ending) {
+  case Ending::LossNotFinite:
+    return reportLossNotFinite(result);
+  case Ending::Interrupted:
+    fmt::print("stopped by {} after step {}, saved in {}; continue with --resume\n",
+               result.signal == SIGINT ? "Ctrl-C" : "SIGTERM", result.step, result.checkpoint.string());
+    return 128 + result.signal;
+  case Ending::StoppedAfter:
+    fmt::print("stopped after step {} of {}, saved in {}; continue with --resume\n", result.step, options.steps,
+               result.checkpoint.string());
+    return kOk;
+  case Ending::Finished:
+    printSummary(result, options, manifest);
+    return kOk;
+  }
+  return kOk;
+}
+
+Expected<int> runTrain(const fs::path &program, const TrainOptions &options) {
+  if (options.dryRun) {
+    auto manifest = readManifest(program);
+    if (!manifest)
+      return std::unexpected(manifest.error());
+    fmt::print("{}", planText(*manifest));
+    return kOk;
+  }
+  auto corpus = Corpus::open(options.data.text, options.tokenizer.text, options.cacheDir.text);
+  if (!corpus)
+    return std::unexpected(corpus.error());
+  auto loaded = Loaded::load(program, options.threads);
+  if (!loaded)
+    return std::unexpected(loaded.error());
+  const Manifest &manifest = loaded->instance->manifest();
+  if (Status fits = checkVocabulary(corpus->tokenizer, manifest); !fits)
+    return std::unexpected(fits.error());
+
+  Progress progress(stdout, options.logEvery);
+  auto result = train({*loaded->instance, corpus->shard, corpus->tokenizer, options, progress});
+  progress.finish();
+  if (!result)
+    return std::unexpected(result.error());
+  return reportTraining(*result, options, manifest);
+}
+
+/// Opens the checkpoint, prints its warnings and fills the program's tensors.
+static Status loadInto(Instance &instance, const fs::path &folder, bool complete) {
+  auto checkpoint = locateCheckpoint(folder);
+  if (!checkpoint)
+    return std::unexpected(checkpoint.error());
+  if (!*checkpoint)
+    return fail("{} holds no checkpoint", folder.string());
+  for (const std::string &warning : (*checkpoint)->warnings)
+    fmt::print(stderr, "smet: warning: {}\n", warning);
+  return loadTensors(**checkpoint, checkpointTensors(instance.manifest(), instance.arena().base()), complete);
+}
+
+Expected<int> runEval(const fs::path &program, const EvalOptions &options) {
+  auto corpus = Corpus::open(options.data, options.tokenizer, options.cache);
+  if (!corpus)
+    return std::unexpected(corpus.error());
+  auto loaded = Loaded::load(program, options.threads);
+  if (!loaded)
+    return std::unexpected(loaded.error());
+  Instance &instance = *loaded->instance;
+  if (Status fits = checkVocabulary(corpus->tokenizer, instance.manifest()); !fits)
+    return std::unexpected(fits.error());
+  if (Status ready = loadInto(instance, options.checkpoint, /*complete=*/true); !ready)
+    return std::unexpected(ready.error());
+  auto shape = batchShape(instance.manifest());
+  if (!shape)
+    return std::unexpected(shape.error());
+  auto batches = options.wholeText ? EvalBatches::wholeText(corpus->shard, corpus->tokenizer, *shape)
+                                   : EvalBatches::validation(corpus->shard, corpus->tokenizer, *shape);
+  if (!batches)
+    return std::unexpected(batches.error());
+  auto result = evaluate(instance, *batches, options.batches);
+  if (!result)
+    return std::unexpected(result.error());
+  fmt::print("{}\n", evalLine(*result));
+  return kOk;
+}
+
+Expected<int> runGenerate(const fs::path &program, const GenerateCommand &command) {
+  auto tokenizer = loadTokenizer(command.tokenizer);
+  if (!tokenizer)
+    return std::unexpected(tokenizer.error());
+  auto loaded = Loaded::load(program, command.threads);
+  if (!loaded)
+    return std::unexpected(loaded.error());
+  Instance &instance = *loaded->instance;
+  if (Status fits = checkVocabulary(*tokenizer, instance.manifest()); !fits)
+    return std::unexpected(fits.error());
+  if (Status ready = loadInto(instance, command.checkpoint, /*complete=*/false); !ready)
+    return std::unexpected(ready.error());
+  GenerateOptions options = command.options;
+  for (int64_t i = 0; i < command.count; ++i) {
+    options.sample = static_cast<uint64_t>(i);
+    auto text = generate(instance, *tokenizer, command.prompt, options);
+    if (!text)
+      return std::unexpected(text.error());
+    fmt::print("{}{}\n", i ? "\n" : "", *text);
+  }
+  return kOk;
+}
+
+Expected<int> runInspect(const fs::path &path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    auto manifest = readManifest(path);
+    if (!manifest)
+      return std::unexpected(manifest.error());
+    fmt::print("{}", inspectProgram(*manifest));
+    return kOk;
+  }
+  auto checkpoint = locateCheckpoint(path);
+  if (!checkpoint)
+    return std::unexpected(checkpoint.error());
+  if (!*checkpoint)
+    return fail("{} holds no checkpoint", path.string());
+  for (const std::string &warning : (*checkpoint)->warnings)
+    fmt::print(stderr, "smet: warning: {}\n", warning);
+  auto text = inspectCheckpoint(**checkpoint, localeIsUtf8());
+  if (!text)
+    return std::unexpected(text.error());
+  fmt::print("{}", *text);
+  return kOk;
+}
+
+} // namespace smet::rt

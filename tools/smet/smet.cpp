@@ -1,0 +1,284 @@
+//===- smet.cpp - train sparse LLaMA models -------------------------------===//
+//
+// Parses arguments, has the program compiled, and calls the runtime's commands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Cli.h"
+
+#include "runtime/data/TokenizerTrainer.h"
+#include "runtime/support/File.h"
+#include "runtime/train/CompilerProcess.h"
+#include "runtime/train/Trainer.h"
+
+using namespace smet::rt;
+using smet::cli::RunFlags;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where the options of a run come from besides its flags.
+struct Sources {
+  std::string preset, config;
+
+  void addTo(CLI::App &app) {
+    app.add_option("--preset", preset, "a shipped configuration: tiny")->type_name("NAME");
+    app.add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")->type_name("FILE");
+  }
+};
+
+} // namespace
+
+static CompilerProcess compilerFor(const TrainOptions &options) {
+  CompilerProcess process;
+  process.compiler = findCompiler();
+  process.cache = cacheFolder(options.cacheDir.text) / "programs";
+  process.progress = stderr;
+  return process;
+}
+
+static Status readPreset(TrainOptions &options, const std::string &preset) {
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
+  fs::path file = folder / (preset + ".toml");
+  if (fs::exists(file, error))
+    return readToml(options, file);
+  std::string known;
+  for (const auto &entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".toml")
+      known += " " + entry.path().stem().string();
+  return fail("--preset: there is no '{}' in {}; presets:{}", preset, folder.string(), known);
+}
+
+/// The configuration of the run that --resume continues, if it is there; its folder is the run's --out.
+static Status readResumed(TrainOptions &options, const RunFlags &flags) {
+  if (!flags.has("resume"))
+    return {};
+  std::string resume = flags.value("resume");
+  fs::path run = resume != "auto" ? resume : flags.has("out") ? flags.value("out") : options.out.text;
+  std::error_code error;
+  if (fs::exists(run / "state.json", error))
+    run = fs::absolute(run).lexically_normal().parent_path();
+  if (!fs::exists(run / "config.toml", error))
+    return {};
+  Status read = readToml(options, run / "config.toml");
+  options.out.text = run.string();
+  return read;
+}
+
+/// Defaults, then the resumed run, preset, file and flags.
+static Expected<TrainOptions> gatherOptions(const Sources &sources, const RunFlags &flags) {
+  TrainOptions options;
+  Status status = readResumed(options, flags);
+  if (status && !sources.preset.empty())
+    status = readPreset(options, sources.preset);
+  if (status && !sources.config.empty())
+    status = readToml(options, sources.config);
+  if (status)
+    status = flags.apply(options);
+  if (status)
+    status = validate(options);
+  if (!status)
+    return std::unexpected(status.error());
+  return options;
+}
+
+static Expected<fs::path> compileFor(const TrainOptions &options, const nlohmann::json &model, std::string_view kind) {
+  return compilerFor(options).compile(compileRequest(options, model, kind));
+}
+
+static Expected<int> trainCommand(const Sources &sources, const RunFlags &flags) {
+  auto options = gatherOptions(sources, flags);
+  if (!options)
+    return std::unexpected(options.error());
+  auto model = readModelConfig(options->model.text);
+  if (!model)
+    return std::unexpected(model.error());
+  auto vocabulary = model->find("vocab_size");
+  if (!options->dryRun)
+    if (Status ready = checkTrainInputs(
+            *options, vocabulary != model->end() && vocabulary->is_number_integer() ? int64_t(*vocabulary) : 0);
+        !ready)
+      return std::unexpected(ready.error());
+  auto program = compileFor(*options, *model, "train");
+  if (!program)
+    return std::unexpected(program.error());
+  return runTrain(*program, *options);
+}
+
+static Expected<int> compileCommand(const Sources &sources, const RunFlags &flags, const std::string &kind,
+                                    const std::string &output, const std::string &dumpIr) {
+  auto options = gatherOptions(sources, flags);
+  if (!options)
+    return std::unexpected(options.error());
+  auto model = readModelConfig(options->model.text);
+  if (!model)
+    return std::unexpected(model.error());
+  CompilerProcess compiler = compilerFor(*options);
+  compiler.dumpIr = dumpIr;
+  auto program = compiler.compile(compileRequest(*options, *model, kind));
+  if (!program)
+    return std::unexpected(program.error());
+  auto bytes = readFile(*program);
+  if (!bytes)
+    return std::unexpected(bytes.error());
+  if (Status written = writeFileAtomically(output, *bytes); !written)
+    return std::unexpected(written.error());
+  fmt::print("{}\n", output);
+  return kOk;
+}
+
+/// The options of a checkpoint's run, with the model as the checkpoint knows it.
+static Expected<std::pair<TrainOptions, nlohmann::json>> trainedAs(const fs::path &folder) {
+  auto options = runOptions(folder);
+  if (!options)
+    return std::unexpected(options.error());
+  auto checkpoint = locateCheckpoint(folder);
+  if (!checkpoint)
+    return std::unexpected(checkpoint.error());
+  if (!*checkpoint)
+    return fail("{} holds no checkpoint", folder.string());
+  const nlohmann::json program = (*checkpoint)->state.config.value("program", nlohmann::json::object());
+  return std::pair(*options, program.value("model", nlohmann::json::object()));
+}
+
+static Expected<int> evalCommand(EvalOptions eval) {
+  auto trained = trainedAs(eval.checkpoint);
+  if (!trained)
+    return std::unexpected(trained.error());
+  auto &[options, model] = *trained;
+  if (eval.data.empty())
+    eval.data = options.data.text;
+  if (eval.tokenizer.empty())
+    eval.tokenizer = options.tokenizer.text;
+  if (eval.cache.empty())
+    eval.cache = options.cacheDir.text;
+  options.cacheDir.text = eval.cache.string();
+  auto program = compileFor(options, model, "train");
+  if (!program)
+    return std::unexpected(program.error());
+  return runEval(*program, eval);
+}
+
+static Expected<int> generateCommand(GenerateCommand command, const std::string &cache) {
+  auto trained = trainedAs(command.checkpoint);
+  if (!trained)
+    return std::unexpected(trained.error());
+  auto &[options, model] = *trained;
+  if (command.tokenizer.empty())
+    command.tokenizer = options.tokenizer.text;
+  if (!cache.empty())
+    options.cacheDir.text = cache;
+  auto program = compileFor(options, model, "infer");
+  if (!program)
+    return std::unexpected(program.error());
+  return runGenerate(*program, command);
+}
+
+static Expected<int> trainTokenizerCommand(const std::string &data, int64_t vocabulary, const std::string &out) {
+  if (vocabulary < 1 || vocabulary > (1 << 24))
+    return fail("--vocab-size must be in [1, {}], got {}", 1 << 24, vocabulary);
+  auto text = TextFiles::find(data);
+  if (!text)
+    return std::unexpected(text.error());
+  if (Status trained = trainTokenizer(*text, static_cast<int32_t>(vocabulary), out); !trained)
+    return std::unexpected(trained.error());
+  fmt::print("{}\n", out);
+  return kOk;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("smet trains LLaMA models whose weights are sparse from the first step to the last, and whose memory\n"
+               "and time are too. Each command has its own --help.");
+  app.require_subcommand(1);
+  app.footer(std::string("\nStart here:\n"
+                         "  smet tokenizer train --data text.txt --vocab-size 1024 --out text.model\n"
+                         "  smet train --preset tiny --data text.txt --tokenizer text.model --out run\n"
+                         "  smet generate --checkpoint run --prompt \"In the beginning\"\n") +
+             smet::cli::kExitCodes);
+
+  std::function<Expected<int>()> command;
+  auto subcommand = [&](CLI::App &parent, const char *name, const char *help, std::function<Expected<int>()> run) {
+    CLI::App *sub = parent.add_subcommand(name, help);
+    sub->callback([&command, run] { command = run; });
+    return sub;
+  };
+
+  Sources sources;
+  RunFlags trainFlags;
+  CLI::App *train =
+      subcommand(app, "train", "train a model, or continue a run", [&] { return trainCommand(sources, trainFlags); });
+  sources.addTo(*train);
+  trainFlags.addTo(*train, [](const OptionInfo &) { return true; });
+  train->footer(
+      std::string("\nExamples:\n"
+                  "  smet train --preset tiny --data kjv.txt --tokenizer kjv.model --out run\n"
+                  "  smet train --model configs/llama_60m.json --density 0.1 --block 16x16 --batch-size 8 \\\n"
+                  "      --seq-len 256 --data text/ --tokenizer t5.model --out run60 --dry-run\n"
+                  "  smet train --resume --out run      continue, with the run's own configuration\n"
+                  "\nThe options in effect are saved as config.toml in --out; --config reads such a file.\n") +
+      smet::cli::kExitCodes);
+
+  EvalOptions eval;
+  CLI::App *evaluate = subcommand(app, "eval", "loss, perplexity and bits per character of a checkpoint",
+                                  [&] { return evalCommand(eval); });
+  evaluate->add_option("--checkpoint", eval.checkpoint, "a run's folder, or one of its step-N folders")
+      ->type_name("DIR")
+      ->required();
+  evaluate->add_option("--data", eval.data, "text; default: what the run was trained on")->type_name("PATH");
+  evaluate->add_option("--tokenizer", eval.tokenizer, "default: the run's")->type_name("FILE");
+  evaluate->add_flag("--whole-text", eval.wholeText, "score all of the text, not its held-out 5 %");
+  evaluate->add_option("--batches", eval.batches, "batches to read; 0: all")->type_name("N")->capture_default_str();
+  evaluate->add_option("--threads", eval.threads, "threads; 0: all processors")->type_name("N")->capture_default_str();
+  evaluate->add_option("--cache-dir", eval.cache, "compiled programs and tokenised data")->type_name("DIR");
+
+  GenerateCommand generate;
+  std::string generateCache;
+  CLI::App *generator = subcommand(app, "generate", "continue a prompt with a trained model",
+                                   [&] { return generateCommand(generate, generateCache); });
+  generator->add_option("--checkpoint", generate.checkpoint, "a run's folder, or one of its step-N folders")
+      ->type_name("DIR")
+      ->required();
+  generator->add_option("--tokenizer", generate.tokenizer, "default: the run's")->type_name("FILE");
+  generator->add_option("--cache-dir", generateCache, "compiled programs")->type_name("DIR");
+  smet::cli::addSampling(*generator, generate);
+  generator->footer(
+      "\nExample:\n  smet generate --checkpoint run --prompt \"And God said\" --num 3 --temperature 0.7\n");
+
+  std::string inspected;
+  CLI::App *inspect = subcommand(app, "inspect", "describe a checkpoint, a run or a program file",
+                                 [&] { return runInspect(inspected); });
+  inspect->add_option("PATH", inspected, "step-N folder, run folder or program file")->required();
+
+  CLI::App *tokenizer = app.add_subcommand("tokenizer", "make a tokenizer");
+  tokenizer->require_subcommand(1);
+  std::string tokenizerData, tokenizerOut;
+  int64_t vocabulary = 0;
+  CLI::App *tokenizerTrain = subcommand(*tokenizer, "train", "learn a SentencePiece BPE tokenizer from text",
+                                        [&] { return trainTokenizerCommand(tokenizerData, vocabulary, tokenizerOut); });
+  tokenizerTrain->add_option("--data", tokenizerData, "UTF-8 text file, or a folder of them")
+      ->type_name("PATH")
+      ->required();
+  tokenizerTrain->add_option("--vocab-size", vocabulary, "pieces, as the model's vocab_size")
+      ->type_name("N")
+      ->required();
+  tokenizerTrain->add_option("--out", tokenizerOut, "the model file to write")->type_name("FILE")->required();
+
+  Sources compileSources;
+  RunFlags compileFlags;
+  std::string kind = "train", output, dumpIr;
+  CLI::App *compile = subcommand(app, "compile", "compile a program file, for smet-run or to look at",
+                                 [&] { return compileCommand(compileSources, compileFlags, kind, output, dumpIr); });
+  compileSources.addTo(*compile);
+  compile->add_option("--out", output, "the program file to write")->type_name("FILE")->required();
+  compile->add_option("--kind", kind, "train, or infer (prefill and decode with a cache of --seq-len positions)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"train", "infer"}))
+      ->capture_default_str();
+  compile->add_option("--dump-ir", dumpIr, "write the IR after each stage there")->type_name("DIR");
+  compileFlags.addTo(*compile, [](const OptionInfo &option) { return option.group == OptionGroup::Model; });
+  compile->footer(
+      "\nExample:\n  smet compile --model configs/llama_60m.json --block 16x16 --out 60m.smet --dump-ir ir\n");
+
+  return smet::cli::main("smet", app, argc, argv, [&] { return command(); });
+}
