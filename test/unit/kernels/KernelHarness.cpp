@@ -79,12 +79,21 @@ std::string test::tensorType(const std::vector<int64_t> &shape, const std::strin
 
 Topology Topology::random(int64_t rows, int64_t cols, int64_t blockRows, int64_t blockCols, double density,
                           std::mt19937 &rng, int64_t emptyRow, int64_t fullRow) {
+  std::bernoulli_distribution active(density);
+  std::vector<bool> mask;
+  for (int64_t i = 0; i < rows / blockRows; ++i)
+    for (int64_t j = 0; j < cols / blockCols; ++j)
+      mask.push_back(i != emptyRow && (i == fullRow || active(rng)));
+  return ofMask(rows, cols, blockRows, blockCols, mask);
+}
+
+Topology Topology::ofMask(int64_t rows, int64_t cols, int64_t blockRows, int64_t blockCols,
+                          const std::vector<bool> &mask) {
   Topology t{rows, cols, blockRows, blockCols, {0}, {}, {}, {}, {}};
   int64_t rowBlocks = rows / blockRows, colBlocks = cols / blockCols;
-  std::bernoulli_distribution active(density);
   for (int64_t i = 0; i < rowBlocks; ++i) {
     for (int64_t j = 0; j < colBlocks; ++j)
-      if (i != emptyRow && (i == fullRow || active(rng)))
+      if (mask[i * colBlocks + j])
         t.coordinates.push_back(j);
     t.positions.push_back(t.coordinates.size());
   }

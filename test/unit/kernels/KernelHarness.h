@@ -91,6 +91,9 @@ struct Topology {
   /// none).
   static Topology random(int64_t rows, int64_t cols, int64_t blockRows, int64_t blockCols, double density,
                          std::mt19937 &rng, int64_t emptyRow = -1, int64_t fullRow = -1);
+  /// The blocks that are set in the mask (row-major) are active.
+  static Topology ofMask(int64_t rows, int64_t cols, int64_t blockRows, int64_t blockCols,
+                         const std::vector<bool> &mask);
   int64_t nnz() const { return coordinates.size(); }
   /// "!smet.topology<...>"
   std::string type() const;
