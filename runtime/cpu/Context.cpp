@@ -2,6 +2,8 @@
 
 #include "runtime/cpu/Context.h"
 
+#include "runtime/cpu/Routines.h"
+
 namespace smet::rt {
 
 Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
@@ -9,6 +11,7 @@ Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
   table.parallel_for = [](smet_context *context, smet_body body, void *env, int64_t n) {
     Context::of(context).pool().parallelFor(body, env, n);
   };
+  setRoutines(table);
   table.error = error.data();
   table.error_size = int64_t(error.size());
 }

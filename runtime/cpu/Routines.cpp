@@ -1,0 +1,162 @@
+//===- Routines.cpp -------------------------------------------------------===//
+
+#include "runtime/cpu/Routines.h"
+
+#include "runtime/cpu/Context.h"
+#include "runtime/cpu/Topology.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace smet::rt {
+namespace {
+
+/// Reads a routine's table from front to back.
+class Arguments {
+public:
+  Arguments(smet_context *context, char *arena, const int64_t *table)
+      : pool(Context::of(context).pool()), arena(arena), at(table) {}
+
+  template <typename T> T *array() { return reinterpret_cast<T *>(arena + *at++); }
+  void *untyped() { return array<char>(); }
+  template <typename T> T scalar() { return *array<T>(); }
+  int64_t word() { return *at++; }
+  double real() { return std::bit_cast<double>(word()); }
+  BlockGrid grid() {
+    int64_t rows = word(), cols = word(), blockRows = word(), blockCols = word();
+    return {rows, cols, blockRows, blockCols};
+  }
+
+  ThreadPool &pool;
+
+private:
+  char *arena;
+  const int64_t *at;
+};
+
+/// The arrays of a topology come before the words that say how wide they are.
+struct ActiveArrays {
+  explicit ActiveArrays(Arguments &in) : positions(in.array<int32_t>()), coordinates(in.untyped()) {}
+  ActiveBlocks with(const BlockGrid &grid, int64_t nnz) const {
+    return {grid, nnz, positions, Coordinates(coordinates, grid.colBlocks())};
+  }
+
+  int32_t *positions;
+  void *coordinates;
+};
+
+struct TopologyArrays : ActiveArrays {
+  explicit TopologyArrays(Arguments &in)
+      : ActiveArrays(in), tPositions(in.array<int32_t>()), tCoordinates(in.untyped()), tPerm(in.array<int32_t>()) {}
+  Topology with(const BlockGrid &grid, int64_t nnz) const {
+    return {ActiveArrays::with(grid, nnz), tPositions, Coordinates(tCoordinates, grid.rowBlocks()), tPerm};
+  }
+
+  int32_t *tPositions;
+  void *tCoordinates;
+  int32_t *tPerm;
+};
+
+Status runTopologyInit(Arguments in) {
+  auto seed = in.scalar<int64_t>();
+  TopologyArrays arrays(in);
+  BlockGrid grid = in.grid();
+  int64_t nnz = in.word(), layer = in.word();
+  initTopology(in.pool, arrays.with(grid, nnz), seed, layer);
+  return {};
+}
+
+Status runInitNormalSparse(Arguments in) {
+  auto seed = in.scalar<int64_t>();
+  ActiveArrays arrays(in);
+  auto *values = in.array<float>();
+  BlockGrid grid = in.grid();
+  int64_t nnz = in.word(), layer = in.word();
+  initNormalSparse(in.pool, arrays.with(grid, nnz), seed, layer, in.real(), values);
+  return {};
+}
+
+Status runInitNormalDense(Arguments in) {
+  auto seed = in.scalar<int64_t>();
+  auto *values = in.array<float>();
+  int64_t count = in.word(), layer = in.word();
+  initNormalDense(in.pool, seed, layer, in.real(), {values, size_t(count)});
+  return {};
+}
+
+Status runFill(Arguments in) {
+  char *array = in.array<char>();
+  int64_t bytes = in.word();
+  auto pattern = uint32_t(in.word());
+  std::fill_n(reinterpret_cast<uint32_t *>(array), bytes / 4, pattern);
+  std::memcpy(array + bytes / 4 * 4, &pattern, bytes % 4);
+  return {};
+}
+
+Status runPrune(Arguments in) {
+  auto *score = in.array<float>();
+  auto rate = in.scalar<double>();
+  auto *keep = in.array<int8_t>();
+  auto nnz = size_t(in.word());
+  return prune({score, nnz}, rate, in.word(), {keep, nnz});
+}
+
+Status runGrowRandom(Arguments in) {
+  ActiveArrays arrays(in);
+  auto *keep = in.array<int8_t>();
+  auto seed = in.scalar<int64_t>(), update = in.scalar<int64_t>();
+  auto *grown = in.array<int32_t>();
+  BlockGrid grid = in.grid();
+  int64_t nnz = in.word(), layer = in.word();
+  bool regrowPruned = in.word() != 0;
+  return growRandom(in.pool, arrays.with(grid, nnz), {keep, size_t(nnz)}, {seed, layer, update, regrowPruned},
+                    {grown, size_t(nnz)});
+}
+
+Status runUpdateTopology(Arguments in) {
+  auto *keep = in.array<int8_t>();
+  auto *grown = in.array<int32_t>();
+  TopologyArrays arrays(in);
+  auto *slotMap = in.array<int32_t>();
+  BlockGrid grid = in.grid();
+  auto nnz = size_t(in.word());
+  return updateTopology({keep, nnz}, {grown, nnz}, arrays.with(grid, int64_t(nnz)), {slotMap, nnz});
+}
+
+Status runRemap(Arguments in) {
+  auto *slotMap = in.array<int32_t>();
+  auto *array = in.array<std::byte>();
+  auto nnz = size_t(in.word());
+  return remap({slotMap, nnz}, array, in.word());
+}
+
+/// The ABI form of a routine: errors, and the lack of memory, become a status and a message.
+template <Status (*routine)(Arguments)> int32_t entry(smet_context *context, char *arena, const int64_t *table) {
+  Status status;
+  try {
+    status = routine(Arguments(context, arena, table));
+  } catch (const std::bad_alloc &) {
+    status = fail("out of memory during a topology update");
+  }
+  if (status)
+    return SMET_OK;
+  fmt::format_to_n(context->error, context->error_size - 1, "{}", status.error().message).out[0] = 0;
+  return SMET_ROUTINE_FAILED;
+}
+
+} // namespace
+
+void setRoutines(smet_context &context) {
+  context.topology_init = entry<runTopologyInit>;
+  context.init_normal_sparse = entry<runInitNormalSparse>;
+  context.init_normal_dense = entry<runInitNormalDense>;
+  context.fill = entry<runFill>;
+  context.prune = entry<runPrune>;
+  context.grow_random = entry<runGrowRandom>;
+  context.update_topology = entry<runUpdateTopology>;
+  context.remap = entry<runRemap>;
+}
+
+} // namespace smet::rt
