@@ -20,11 +20,13 @@ using namespace smet;
 namespace {
 
 /// Gradients that an item keeps on the stack, at most (more only if a single block is larger).
-constexpr int64_t maxBuffer = 4096;
-/// Items that a kernel is split into at least, where it has enough slots.
-constexpr int64_t minItems = 32;
-/// Tokens whose activations are used by all entries of an item before the next ones.
-constexpr int64_t chunkTokens = 256;
+constexpr int64_t maxBuffer = 16384;
+/// Items that a kernel is split into at least, where it has enough slots. Fewer items read the activations less often:
+/// every item reads nearly all rows of the gathered side.
+constexpr int64_t minItems = 16;
+/// Tokens whose activations are used by all entries of an item before the next ones: those of a block and its row fit
+/// the first cache, those of all gathered rows the second.
+constexpr int64_t chunkTokens = 256, singlesChunkTokens = 128;
 /// Dot products that are summed over lanes together.
 constexpr int64_t group = 4;
 
@@ -42,7 +44,7 @@ public:
         vectors(shared.width / lanes), others(target.numRegisters >= 32 ? 4 : 2),
         chunk(std::max<int64_t>(chunkTokens / shared.width, 1)) {
     if (single())
-      chunk = std::max<int64_t>(std::min<int64_t>(chunk, target.numRegisters / 2 / vectors), 1);
+      chunk = std::max<int64_t>(std::min(singlesChunkTokens / shared.width, target.numRegisters / 2 / vectors), 1);
     tilesHeld = chunk;
   }
 
