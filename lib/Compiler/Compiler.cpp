@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -110,6 +111,14 @@ llvm::Expected<std::vector<std::string>> emitObjects(ModuleOp module, const Comp
   return objects;
 }
 
+/// The vector registers that a machine has.
+void setVectorUnit(CPUPipelineOptions &options, const llvm::TargetMachine &machine) {
+  const llvm::MCSubtargetInfo &features = *machine.getMCSubtargetInfo();
+  bool avx512 = features.checkFeatures("+avx512f");
+  options.vectorBits = avx512 ? 512 : features.checkFeatures("+avx") ? 256 : 128;
+  options.numRegisters = avx512 ? 32 : 16;
+}
+
 } // namespace
 
 llvm::Error smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options, StringRef path) {
@@ -119,11 +128,15 @@ llvm::Error smet::compileProgram(ModuleOp module, bool modelLevel, const Compile
   if (modelLevel)
     if (auto error = stages.run("entry-points", buildEntryPointPipeline))
       return error;
+  auto machine = createTargetMachine(options.cpu, options.features);
+  if (!machine)
+    return machine.takeError();
   auto buildTarget = [&](OpPassManager &pm) {
     if (options.target == Target::Reference)
-      buildReferencePipeline(pm);
-    else
-      buildCPUPipeline(pm, CPUPipelineOptions());
+      return buildReferencePipeline(pm);
+    CPUPipelineOptions cpu;
+    setVectorUnit(cpu, **machine);
+    buildCPUPipeline(pm, cpu);
   };
   if (auto error = stages.run(options.target == Target::CPU ? "cpu" : "reference", buildTarget))
     return error;

@@ -9,7 +9,7 @@ namespace {
 class CPUSparseProduct : public testing::TestWithParam<Case> {};
 
 Floats runSpmm(const Case &c, const Topology &t, const Floats &values, const Floats &x, const Floats &y, bool transpose,
-               bool accumulate, int threads) {
+               bool accumulate, int threads, const std::string &cpu = "") {
   int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
   Kernel kernel(
       entry("smet.spmm",
@@ -17,7 +17,7 @@ Floats runSpmm(const Case &c, const Topology &t, const Floats &values, const Flo
             {{"y", c.activation(out), "state"}},
             "{" + std::string(transpose ? "transpose" : "") + (transpose && accumulate ? ", " : "") +
                 (accumulate ? "accumulate" : "") + "}"),
-      Target::CPU, threads);
+      Target::CPU, threads, cpu);
   t.fill(kernel, "t");
   kernel.set("w", values);
   kernel.set("x", pack(x, c.tokens, in));
@@ -42,11 +42,11 @@ TEST_P(CPUSparseProduct, Spmm) {
 }
 
 Floats runSddmm(const Case &c, const Topology &t, const Floats &x, const Floats &dy, const Floats &dvalues,
-                bool accumulate, int threads) {
+                bool accumulate, int threads, const std::string &cpu = "") {
   Kernel kernel(entry("smet.sddmm",
                       {{"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}},
                       {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols})}}, accumulate ? "{accumulate}" : ""),
-                Target::CPU, threads);
+                Target::CPU, threads, cpu);
   t.fill(kernel, "t");
   kernel.set("x", pack(x, c.tokens, c.cols));
   kernel.set("dy", pack(dy, c.tokens, c.rows));
@@ -80,6 +80,24 @@ TEST(CPUSparse, BitsDoNotDependOnThreads) {
     EXPECT_EQ(runSpmm(c, t, values, x, dy, false, false, 1), runSpmm(c, t, values, x, dy, false, false, 3)) << c;
     EXPECT_EQ(runSddmm(c, t, x, dy, values, false, 1), runSddmm(c, t, x, dy, values, false, 3)) << c;
   }
+}
+
+// Machines with 16 registers of 256 or 128 bits take other register tiles.
+TEST(CPUSparse, NarrowerVectors) {
+  for (const char *cpu : {"x86-64-v3", "x86-64"})
+    for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 100, 0.3}, Case{40, 56, 1, 1, 600, 0.2},
+                          Case{27, 55, 3, 5, 5, 0.4}, Case{64, 36, 16, 1, 100, 0.3}}) {
+      std::mt19937 rng(4);
+      Topology t = c.topology(rng);
+      auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
+      auto x = randomVector<float>(c.tokens * c.cols, rng), dy = randomVector<float>(c.tokens * c.rows, rng);
+      EXPECT_LE(relativeError(runSpmm(c, t, values, x, dy, false, false, 1, cpu),
+                              plainSpmm(t, values, x, Doubles(dy.size()), c.tokens, false)),
+                2e-6)
+          << c << " " << cpu;
+      EXPECT_LE(relativeError(runSddmm(c, t, x, dy, values, false, 1, cpu), plainSddmm(t, x, dy, c.tokens)), 2e-6)
+          << c << " " << cpu;
+    }
 }
 
 } // namespace

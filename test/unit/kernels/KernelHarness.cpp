@@ -8,11 +8,11 @@
 using namespace smet;
 using namespace smet::test;
 
-Kernel::Kernel(const std::string &text, Target target, int threads) {
+Kernel::Kernel(const std::string &text, Target target, int threads, const std::string &cpu) {
   static int count = 0;
   std::filesystem::path path = std::filesystem::temp_directory_path() /
                                ("smet-kernel-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".smet");
-  if (std::string errors = compileText(text, /*modelLevel=*/false, target, path); !errors.empty()) {
+  if (std::string errors = compileText(text, /*modelLevel=*/false, target, path, cpu); !errors.empty()) {
     ADD_FAILURE() << errors << "\n" << text;
     return;
   }

@@ -35,7 +35,7 @@ namespace smet::test {
 /// A compiled program. Failures to compile, load or run are test failures.
 class Kernel {
 public:
-  Kernel(const std::string &module, Target target, int threads = 1);
+  Kernel(const std::string &module, Target target, int threads = 1, const std::string &cpu = "");
 
   template <typename T> void set(const std::string &name, const std::vector<T> &values) {
     std::span<T> tensor = view<T>(name);

@@ -17,7 +17,8 @@ static mlir::MLIRContext &sharedContext() {
   return *context;
 }
 
-std::string smet::test::compileText(const std::string &text, bool modelLevel, Target target, const std::string &path) {
+std::string smet::test::compileText(const std::string &text, bool modelLevel, Target target, const std::string &path,
+                                    const std::string &cpu) {
   std::string diagnostics;
   mlir::ScopedDiagnosticHandler handler(&sharedContext(), [&](mlir::Diagnostic &diagnostic) {
     diagnostics += diagnostic.str() + "\n";
@@ -28,6 +29,7 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
     return "does not parse: " + diagnostics;
   CompileOptions options;
   options.target = target == Target::CPU ? smet::Target::CPU : smet::Target::Reference;
+  options.cpu = cpu;
   if (auto error = compileProgram(*module, modelLevel, options, path))
     return llvm::toString(std::move(error)) + "\n" + diagnostics;
   return "";

@@ -12,9 +12,10 @@ namespace smet::test {
 
 enum class Target { Reference, CPU };
 
-/// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. Returns the errors, empty on
-/// success.
-std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path);
+/// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. `cpu`: LLVM's name of a processor,
+/// empty for this one. Returns the errors, empty on success.
+std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path,
+                        const std::string &cpu = "");
 
 } // namespace smet::test
 
