@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Expected<std::vector<nlohmann::json>> readMetrics(const fs::path &file) {
   std::vector<nlohmann::json> records;
   std::error_code error;
-  if (!fs::exists(file, error))
+  if (!fs::is_regular_file(file, error))
     return records;
   Expected<std::string> text = readFile(file);
   if (!text)
@@ -33,7 +33,7 @@ Expected<std::vector<nlohmann::json>> readMetrics(const fs::path &file) {
 /// Rewrites the file without the records after `step`.
 static Status truncateAfter(const fs::path &file, int64_t step) {
   std::error_code error;
-  if (!fs::exists(file, error))
+  if (!fs::is_regular_file(file, error))
     return {};
   Expected<std::vector<nlohmann::json>> records = readMetrics(file);
   if (!records)
