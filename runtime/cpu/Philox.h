@@ -29,7 +29,7 @@ inline PhiloxCounter philox4x32(PhiloxCounter c, PhiloxKey k) {
 }
 
 /// What a random number is for; streams never share numbers.
-enum class RandomStream : uint32_t { Topology = 0, Normal = 1 };
+enum class RandomStream : uint32_t { Topology = 0, Normal = 1, Sampling = 2 };
 
 /// Identifies the random numbers of one layer at one topology update (0 at the start); they are told apart by an index
 /// below 2^56.

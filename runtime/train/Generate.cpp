@@ -2,23 +2,17 @@
 
 #include "runtime/train/Generate.h"
 
+#include "runtime/cpu/Philox.h"
+
 #include <algorithm>
 #include <vector>
 
 namespace smet::rt {
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection that mixes all bits.
-static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-
 /// A uniform number in [0, 1) for a position of a sample, by counter.
 static double uniform(const GenerateOptions &options, int64_t position) {
-  constexpr uint64_t golden = 0x9e3779b97f4a7c15;
-  uint64_t bits = mix(mix(mix(options.seed + golden) ^ options.sample) + golden * static_cast<uint64_t>(position));
-  return static_cast<double>(bits >> 11) * 0x1p-53;
+  RandomSource source{RandomStream::Sampling, static_cast<int64_t>(options.seed), static_cast<int64_t>(options.sample)};
+  return static_cast<double>(randomKey(source, static_cast<uint64_t>(position)) >> 11) * 0x1p-53;
 }
 
 namespace {
