@@ -4,26 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CPUSparse.h"
+#include "PlainLoops.h"
 
 using namespace smet;
 using namespace smet::test;
 
 namespace {
 
-struct Adam {
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
-  int64_t updates = 10;
-  bool scaling = true;
-
-  std::string attribute() const {
-    char text[256];
-    snprintf(text, sizeof text,
-             "{adamw = #smet.adamw<beta1 = %.17e, beta2 = %.17e, eps = %.17e, weight_decay = %.17e, "
-             "warmup_updates = %ld, lr_scaling = %s>}",
-             beta1, beta2, eps, decay, long(updates), scaling ? "true" : "false");
-    return text;
-  }
-};
+using Adam = plain::AdamW;
 
 struct State {
   Floats w, m, v;
@@ -34,12 +22,7 @@ struct Plain {
   Doubles w, m, v;
 
   explicit Plain(const State &s) : w(s.w.begin(), s.w.end()), m(s.m.begin(), s.m.end()), v(s.v.begin(), s.v.end()) {}
-  void update(size_t i, double g, double a, double rate, const Adam &p) {
-    m[i] = p.beta1 * m[i] + (1 - p.beta1) * g;
-    v[i] = p.beta2 * v[i] + (1 - p.beta2) * g * g;
-    double mhat = m[i] / (1 - std::pow(p.beta1, a)), vhat = v[i] / (1 - std::pow(p.beta2, a));
-    w[i] -= rate * (mhat / (std::sqrt(vhat) + p.eps) + p.decay * w[i]);
-  }
+  void update(size_t i, double g, double a, double rate, const Adam &p) { p.update(w[i], m[i], v[i], g, a, rate); }
 };
 
 std::vector<Operand> stateOperands(const Topology &t) {
@@ -106,10 +89,7 @@ TEST(CPUSparseAdam, FollowsTheFormula) {
         for (int64_t i = 0; i < t.nnz() * size; ++i) {
           int64_t age = std::min<int64_t>(before.age[i / size] + 1, 65535);
           EXPECT_EQ(after.age[i / size], age);
-          double rate = 0.01f / (p.scaling ? std::sqrt(density) : 1);
-          if (age != step && p.updates > 1)
-            rate *= std::min(double(age) / p.updates, 1.0);
-          expected.update(i, grad[i], age, rate, p);
+          expected.update(i, grad[i], age, p.rate(0.01f, density, age, step), p);
         }
         EXPECT_LE(relativeError(after.w, expected.w), 1e-6) << c << " step " << step;
         EXPECT_LE(relativeError(after.m, expected.m), 1e-6) << c << " step " << step;

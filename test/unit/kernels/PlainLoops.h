@@ -168,6 +168,33 @@ inline Array fromDense(const Topology &topology, const Array &dense) {
   return values;
 }
 
+/// The optimizer's rule, DESIGN 4.1.
+struct AdamW {
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
+  int64_t updates = 10;
+  bool scaling = true;
+
+  std::string attribute() const {
+    char text[256];
+    snprintf(text, sizeof text,
+             "{adamw = #smet.adamw<beta1 = %.17e, beta2 = %.17e, eps = %.17e, weight_decay = %.17e, "
+             "warmup_updates = %ld, lr_scaling = %s>}",
+             beta1, beta2, eps, decay, long(updates), scaling ? "true" : "false");
+    return text;
+  }
+  /// The learning rate at step t of a block whose age is now a, in a layer of density d.
+  double rate(double lr, double d, int64_t a, int64_t t) const {
+    double scaled = scaling ? lr / std::sqrt(d) : lr;
+    return a == t || updates <= 1 ? scaled : scaled * std::min(double(a) / updates, 1.0);
+  }
+  void update(double &w, double &m, double &v, double g, double a, double rate) const {
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    double mhat = m / (1 - std::pow(beta1, a)), vhat = v / (1 - std::pow(beta2, a));
+    w -= rate * (mhat / (std::sqrt(vhat) + eps) + decay * w);
+  }
+};
+
 } // namespace smet::test::plain
 
 #endif // SMET_TEST_UNIT_KERNELS_PLAINLOOPS_H
