@@ -8,7 +8,6 @@
 #include "NNKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <cmath>
 
@@ -17,10 +16,10 @@ using namespace smet;
 
 namespace {
 
-/// out(m) = init(m) + sum over depth of a(m, d) * b(d): rows m in groups, one vector accumulator each.
+/// out(m) = init(m) + sum over depth of a(m, d) * b(d) on a piece of the lanes: rows m in groups, one accumulator each.
 void multiply(KernelBuilder &k, int64_t rows, int64_t depth, function_ref<Val(Val, Val)> a, function_ref<Val(Val)> b,
               function_ref<Val(Val)> init, function_ref<void(Val, Val)> out) {
-  constexpr int64_t group = 4; // accumulators of 4 registers each, beside the 4 of b
+  constexpr int64_t group = 4; // with pieceOf's width: 16 registers of 32, or 8 of 16, beside those of b
   auto emit = [&](Val first, int64_t count) {
     Vals sums;
     for (int64_t r = 0; r < count; ++r)
@@ -69,6 +68,7 @@ struct Shape {
 struct Attention {
   KernelBuilder &k;
   Shape shape;
+  int64_t piece; ///< lanes that the products work on at a time
 
   Type vector() const { return k.vectorOf(shape.lanes, k.b.getF32Type()); }
   Val zero() const { return k.zero(vector()); }
@@ -79,47 +79,59 @@ struct Attention {
     auto type = VectorType::get({shape.lanes}, k.b.getI32Type());
     return k.wrap(arith::ConstantOp::create(k.b, k.loc, DenseElementsAttr::get(type, ArrayRef(numbers))));
   }
-  Val asLaneNumber(Val index) const {
-    Value number = arith::IndexCastOp::create(k.b, k.loc, k.b.getI32Type(), index.get());
-    return k.broadcast(k.wrap(number), shape.lanes);
-  }
+  Val asLaneNumber(Val index) const { return k.broadcast(k.fromIndex(index, k.b.getI32Type()), shape.lanes); }
 
   /// s[row][lane] = scale * sum over d of broadcast[tileB][f + d][row] * inLanes[tileL][g + d][lane] into `scores`.
   void scores(const Tiles &broadcast, Val tileB, Val f, const Tiles &inLanes, Val tileL, Val g, Value scores,
               double scale) const {
-    multiply(
-        k, shape.lanes, shape.headDim,
-        [&](Val row, Val d) {
-          return k.load(broadcast.memref, {tileB, f + d, row});
-        },
-        [&](Val d) { return inLanes.load(k, tileL, g + d); }, [&](Val) { return zero(); },
-        [&](Val row, Val sum) {
-          k.storeVector(sum * k.real(scale, vector()), scores, {row, 0});
-        });
+    forEachPiece([&](Val lane) {
+      multiply(
+          k, shape.lanes, shape.headDim,
+          [&](Val row, Val d) {
+            return k.load(broadcast.memref, {tileB, f + d, row});
+          },
+          [&](Val d) {
+            return k.loadVector(inLanes.memref, {tileL, g + d, lane}, piece);
+          },
+          [&](Val) { return k.zero(k.vectorOf(piece, k.b.getF32Type())); },
+          [&](Val row, Val sum) {
+            k.storeVector(sum * k.real(scale, sum.type()), scores, {row, lane});
+          });
+    });
   }
 
   /// out[tileO][f + d][lane] += sum over rows of broadcast[tileB][g + d][row] * p[row][lane].
   void accumulate(const Tiles &broadcast, Val tileB, Val g, Value p, const Tiles &out, Val tileO, Val f) const {
-    multiply(
-        k, shape.headDim, shape.lanes,
-        [&](Val d, Val row) {
-          return k.load(broadcast.memref, {tileB, g + d, row});
-        },
-        [&](Val row) {
-          return k.loadVector(p, {row, 0}, shape.lanes);
-        },
-        [&](Val d) { return out.load(k, tileO, f + d); }, [&](Val d, Val sum) { out.store(k, sum, tileO, f + d); });
+    forEachPiece([&](Val lane) {
+      multiply(
+          k, shape.headDim, shape.lanes,
+          [&](Val d, Val row) {
+            return k.load(broadcast.memref, {tileB, g + d, row});
+          },
+          [&](Val row) {
+            return k.loadVector(p, {row, lane}, piece);
+          },
+          [&](Val d) {
+            return k.loadVector(out.memref, {tileO, f + d, lane}, piece);
+          },
+          [&](Val d, Val sum) {
+            k.storeVector(sum, out.memref, {tileO, f + d, lane});
+          });
+    });
+  }
+
+  void forEachPiece(function_ref<void(Val)> body) const {
+    for (int64_t lane = 0; lane < shape.lanes; lane += piece)
+      body(lane);
   }
 
   void clear(const Tiles &out, Val tile, Val f) const {
     k.loop(0, shape.headDim, 1, [&](Val d) { out.store(k, zero(), tile, f + d); });
   }
 
-  /// value where `visible` (always, unless the tiles are the same one), else `otherwise`.
-  Val mask(Val sameTile, Val visible, Val value, Val otherwise) const {
-    Val hidden = k.wrap(arith::XOrIOp::create(k.b, k.loc, visible.get(), k.integer(1, visible.type()).get()));
-    Val both = k.wrap(arith::AndIOp::create(k.b, k.loc, hidden.get(), k.broadcast(sameTile, shape.lanes).get()));
-    return k.select(both, otherwise, value);
+  /// `otherwise` where `hidden` and the tiles are the same one, else `value`.
+  Val mask(Val sameTile, Val hidden, Val value, Val otherwise) const {
+    return k.select(k.bitAnd(hidden, sameTile), otherwise, value);
   }
 };
 
@@ -131,7 +143,7 @@ struct AttentionKernel : KernelPattern<nn::AttentionOp> {
           o = Tiles::of(op.getO());
     if (failed(shape) || !keys || !values || !o)
       return failure();
-    Attention a{k, *shape};
+    Attention a{k, *shape, pieceOf(shape->lanes, target)};
     int64_t lanes = shape->lanes;
     Type f32 = k.b.getF32Type();
     k.parallel(shape->tiles * shape->heads, [&](Val item) {
@@ -147,8 +159,8 @@ struct AttentionKernel : KernelPattern<nn::AttentionOp> {
         a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
         Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
         Val top = k.loop(0, lanes, 1, {s[0]}, [&](Val row, Vals top) -> Vals {
-          Val visible = k.compare(KernelBuilder::Compare::le, a.asLaneNumber(row), numbers);
-          Val score = a.mask(same, visible, k.loadVector(p, {row, 0}, lanes), k.real(-1e30, a.vector()));
+          Val hidden = k.compare(KernelBuilder::Compare::gt, a.asLaneNumber(row), numbers);
+          Val score = a.mask(same, hidden, k.loadVector(p, {row, 0}, lanes), k.real(-1e30, a.vector()));
           k.storeVector(score, p, {row, 0});
           return {k.max(top[0], score)};
         })[0];
@@ -179,7 +191,7 @@ struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
     Tiles dq = Tiles::of(op.getDq()), dk = Tiles::of(op.getDk()), dv = Tiles::of(op.getDv());
     if (failed(shape) || !keys || !values || !o || !dO || !dq || !dk || !dv)
       return failure();
-    Attention a{k, *shape};
+    Attention a{k, *shape, pieceOf(shape->lanes, target)};
     int64_t lanes = shape->lanes;
     Type f32 = k.b.getF32Type();
     Value deltas = k.workspace({shape->heads, shape->tiles * lanes}, f32).get();
@@ -203,8 +215,8 @@ struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
         a.scores(values, keyTile, g, dO, tile, f, dp, 1);
         Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
         k.loop(0, lanes, 1, [&](Val row) {
-          Val visible = k.compare(KernelBuilder::Compare::le, a.asLaneNumber(row), numbers);
-          Val probability = a.mask(same, visible, k.exp(k.loadVector(p, {row, 0}, lanes) - norm), a.zero());
+          Val hidden = k.compare(KernelBuilder::Compare::gt, a.asLaneNumber(row), numbers);
+          Val probability = a.mask(same, hidden, k.exp(k.loadVector(p, {row, 0}, lanes) - norm), a.zero());
           Val ds = probability * (k.loadVector(dp, {row, 0}, lanes) - delta) * k.real(shape->scale, a.vector());
           k.storeVector(ds, p, {row, 0});
         });
@@ -229,9 +241,9 @@ struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
           Val same = k.compare(KernelBuilder::Compare::eq, queryTile, tile);
           k.loop(0, lanes, 1, [&](Val row) {
             Val token = queryTile * lanes + row;
-            Val visible = k.compare(KernelBuilder::Compare::le, numbers, a.asLaneNumber(row));
+            Val hidden = k.compare(KernelBuilder::Compare::gt, numbers, a.asLaneNumber(row));
             Val score = k.loadVector(p, {row, 0}, lanes) - k.broadcast(k.load(lse, {head, token}), lanes);
-            Val probability = a.mask(same, visible, k.exp(score), a.zero());
+            Val probability = a.mask(same, hidden, k.exp(score), a.zero());
             Val ds = probability *
                      (k.loadVector(dp, {row, 0}, lanes) - k.broadcast(k.load(deltas, {head, token}), lanes)) *
                      k.real(shape->scale, a.vector());
@@ -258,7 +270,8 @@ struct CachedAttentionKernel : KernelPattern<nn::CachedAttentionOp> {
     int64_t heads = op.getNumHeads(), headDim = q.features / heads, group = heads / op.getNumKvHeads();
     int64_t lanes = keys.lanes;
     Type f32 = k.b.getF32Type();
-    Attention a{k, Shape{heads, static_cast<int64_t>(op.getNumKvHeads()), headDim, lanes, keys.tiles, keys.tiles, 0}};
+    Attention a{k, Shape{heads, static_cast<int64_t>(op.getNumKvHeads()), headDim, lanes, keys.tiles, keys.tiles, 0},
+                lanes};
     Val position = k.toIndex(k.load(op.getPosition(), {}));
     Val last = position / lanes, lane = position % lanes;
     k.loop(0, keys.features, 1, [&](Val f) {
@@ -274,8 +287,8 @@ struct CachedAttentionKernel : KernelPattern<nn::CachedAttentionOp> {
         Val sum = k.loop(0, headDim, 1, {a.zero()}, [&](Val d, Vals sum) -> Vals {
           return {k.fma(k.load(q.memref, {0, f + d, 0}), keys.load(k, tile, g + d), sum[0])};
         })[0];
-        Val visible = k.compare(KernelBuilder::Compare::le, numbers, a.asLaneNumber(lane));
-        Val score = a.mask(k.compare(KernelBuilder::Compare::eq, tile, last), visible,
+        Val behind = k.compare(KernelBuilder::Compare::gt, numbers, a.asLaneNumber(lane));
+        Val score = a.mask(k.compare(KernelBuilder::Compare::eq, tile, last), behind,
                            sum * k.real(1 / std::sqrt(static_cast<double>(headDim)), a.vector()), hidden);
         k.storeVector(score, scores, {head, tile, 0});
         return {k.max(top[0], score)};
@@ -302,6 +315,6 @@ struct CachedAttentionKernel : KernelPattern<nn::CachedAttentionOp> {
 
 } // namespace
 
-void smet::populateAttentionKernels(RewritePatternSet &patterns) {
-  patterns.add<AttentionKernel, AttentionGradKernel, CachedAttentionKernel>(patterns.getContext());
+void smet::populateAttentionKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<AttentionKernel, AttentionGradKernel, CachedAttentionKernel>(patterns.getContext(), target);
 }

@@ -1,14 +1,11 @@
 //===- ElementwiseKernels.cpp - add, fill, silu_mul -----------------------===//
 #include "NNKernels.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 using namespace mlir;
 using namespace smet;
 
 namespace {
 
-constexpr int64_t width = 16;   // elements of a vector
 constexpr int64_t chunk = 8192; // elements of a work item
 
 bool isContiguousF32(Value value) {
@@ -16,31 +13,18 @@ bool isContiguousF32(Value value) {
   return type && type.hasStaticShape() && type.getLayout().isIdentity() && type.getElementType().isF32();
 }
 
-/// The memref as [n].
-Value flatten(KernelBuilder &k, Value value) {
-  auto type = cast<MemRefType>(value.getType());
-  if (type.getRank() == 1)
-    return value;
-  if (type.getRank() == 0)
-    return memref::ExpandShapeOp::create(k.b, k.loc, MemRefType::get({1}, type.getElementType()), value,
-                                         ArrayRef<ReassociationIndices>{});
-  ReassociationIndices all;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    all.push_back(dim);
-  return memref::CollapseShapeOp::create(k.b, k.loc, value, ArrayRef<ReassociationIndices>{all});
-}
-
-/// outs[i] = body(ins[i]) over all elements, vectors first, the rest one by one.
-LogicalResult elementwise(KernelBuilder &k, ValueRange ins, ValueRange outs, function_ref<Vals(Vals)> body) {
+/// outs[i] = body(ins[i]) over all elements, vectors of `width` first, the rest one by one.
+LogicalResult elementwise(KernelBuilder &k, int64_t width, ValueRange ins, ValueRange outs,
+                          function_ref<Vals(Vals)> body) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(ins), SmallVector<Value>(outs)))
     if (!isContiguousF32(value))
       return failure();
   int64_t n = cast<MemRefType>(outs[0].getType()).getNumElements();
   SmallVector<Value> sources, targets;
   for (Value value : ins)
-    sources.push_back(flatten(k, value));
+    sources.push_back(k.flatten(value).get());
   for (Value value : outs)
-    targets.push_back(flatten(k, value));
+    targets.push_back(k.flatten(value).get());
   parallelChunks(k, n / width * width, chunk, [&](Val begin, Val end) {
     k.loop(begin, end, width, [&](Val i) {
       Vals inputs;
@@ -66,7 +50,8 @@ Val sigmoid(KernelBuilder &k, Val x) { return k.real(1, x.type()) / (k.exp(k.neg
 struct AddKernel : KernelPattern<nn::AddOp> {
   using KernelPattern::KernelPattern;
   LogicalResult emit(nn::AddOp op, KernelBuilder &k) const final {
-    return elementwise(k, {op.getA(), op.getB()}, op.getC(), [](Vals in) -> Vals { return {in[0] + in[1]}; });
+    return elementwise(k, target.vectorBits / 32, {op.getA(), op.getB()}, op.getC(),
+                       [](Vals in) -> Vals { return {in[0] + in[1]}; });
   }
 };
 
@@ -75,7 +60,7 @@ struct FillKernel : KernelPattern<nn::FillOp> {
   LogicalResult emit(nn::FillOp op, KernelBuilder &k) const final {
     if (!isContiguousF32(op.getX()))
       return failure();
-    Value x = flatten(k, op.getX());
+    Value x = k.flatten(op.getX()).get();
     int64_t n = cast<MemRefType>(x.getType()).getNumElements();
     Val value = k.real(op.getValue().convertToDouble(), k.b.getF32Type());
     parallelChunks(k, n, chunk,
@@ -87,7 +72,7 @@ struct FillKernel : KernelPattern<nn::FillOp> {
 struct SiluMulKernel : KernelPattern<nn::SiluMulOp> {
   using KernelPattern::KernelPattern;
   LogicalResult emit(nn::SiluMulOp op, KernelBuilder &k) const final {
-    return elementwise(k, {op.getGate(), op.getUp()}, op.getY(),
+    return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp()}, op.getY(),
                        [&](Vals in) -> Vals { return {in[0] * sigmoid(k, in[0]) * in[1]}; });
   }
 };
@@ -96,15 +81,16 @@ struct SiluMulKernel : KernelPattern<nn::SiluMulOp> {
 struct SiluMulGradKernel : KernelPattern<nn::SiluMulGradOp> {
   using KernelPattern::KernelPattern;
   LogicalResult emit(nn::SiluMulGradOp op, KernelBuilder &k) const final {
-    return elementwise(k, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()}, [&](Vals in) -> Vals {
-      Val gate = in[0], up = in[1], dy = in[2], s = sigmoid(k, gate), one = k.real(1, s.type());
-      return {dy * up * s * (one + gate * (one - s)), dy * gate * s};
-    });
+    return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()},
+                       [&](Vals in) -> Vals {
+                         Val gate = in[0], up = in[1], dy = in[2], s = sigmoid(k, gate), one = k.real(1, s.type());
+                         return {dy * up * s * (one + gate * (one - s)), dy * gate * s};
+                       });
   }
 };
 
 } // namespace
 
-void smet::populateElementwiseKernels(RewritePatternSet &patterns) {
-  patterns.add<AddKernel, FillKernel, SiluMulKernel, SiluMulGradKernel>(patterns.getContext());
+void smet::populateElementwiseKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<AddKernel, FillKernel, SiluMulKernel, SiluMulGradKernel>(patterns.getContext(), target);
 }

@@ -36,10 +36,11 @@ struct EmbeddingGradKernel : KernelPattern<nn::EmbeddingGradOp> {
       return failure();
     auto table = cast<MemRefType>(op.getDtable().getType());
     int64_t tokens = cast<MemRefType>(op.getIds().getType()).getDimSize(0);
+    Value all = k.flatten(op.getDtable()).get();
+    parallelChunks(k, table.getNumElements(), 1 << 16, [&](Val begin, Val end) {
+      k.loop(begin, end, 1, [&](Val i) { k.store(k.zero(k.b.getF32Type()), all, {i}); });
+    });
     parallelChunks(k, dx.features, 64, [&](Val begin, Val end) {
-      k.loop(0, table.getDimSize(0), 1, [&](Val row) {
-        k.loop(begin, end, 1, [&](Val f) { k.store(k.zero(k.b.getF32Type()), op.getDtable(), {row, f}); });
-      });
       k.loop(0, tokens, 1, [&](Val token) {
         Val row = k.toIndex(k.load(op.getIds(), {token}));
         k.loop(begin, end, 1, [&](Val f) {
@@ -54,6 +55,6 @@ struct EmbeddingGradKernel : KernelPattern<nn::EmbeddingGradOp> {
 
 } // namespace
 
-void smet::populateEmbeddingKernels(RewritePatternSet &patterns) {
-  patterns.add<EmbeddingKernel, EmbeddingGradKernel>(patterns.getContext());
+void smet::populateEmbeddingKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<EmbeddingKernel, EmbeddingGradKernel>(patterns.getContext(), target);
 }

@@ -68,6 +68,6 @@ struct SelectTokenKernel : KernelPattern<nn::SelectTokenOp> {
 
 } // namespace
 
-void smet::populateLayoutKernels(RewritePatternSet &patterns) {
-  patterns.add<PackKernel, UnpackKernel, SelectTokenKernel>(patterns.getContext());
+void smet::populateLayoutKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<PackKernel, UnpackKernel, SelectTokenKernel>(patterns.getContext(), target);
 }

@@ -6,17 +6,31 @@ using namespace smet;
 
 namespace {
 
-// y[tile] = w x[tile]
+/// body(first, rows) in parallel over the rows of a matrix, in panels of at most `panel`.
+void parallelPanels(KernelBuilder &k, int64_t rows, int64_t panel, function_ref<void(Val, int64_t)> body) {
+  int64_t full = rows / panel, rest = rows % panel;
+  if (full)
+    k.parallel(full, [&](Val i) { body(i * panel, panel); });
+  if (rest)
+    k.parallel(1, [&](Val) { body(k.index(full * panel), rest); });
+}
+
+// y[tile] = w x[tile]; a single token's threads share the rows of w.
 struct LinearKernel : KernelPattern<nn::LinearOp> {
   using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)
       return failure();
-    k.parallel(x.tiles, [&](Val tile) {
-      k.gemm(k.wrap(op.getW()), k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
-             k.matrix(y.memref, {tile}, 0, 0, y.features, y.lanes), false, false, 1, 0);
-    });
+    auto rows = [&](Val tile, Val first, int64_t count) {
+      k.gemm(k.matrix(op.getW(), {}, first, 0, count, x.features),
+             k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
+             k.matrix(y.memref, {tile}, first, 0, count, y.lanes), false, false, 1, 0);
+    };
+    if (x.tiles == 1)
+      parallelPanels(k, y.features, 256, [&](Val first, int64_t count) { rows(0, first, count); });
+    else
+      k.parallel(x.tiles, [&](Val tile) { rows(tile, 0, y.features); });
     return success();
   }
 };
@@ -43,9 +57,7 @@ struct LinearGradWeightKernel : KernelPattern<nn::LinearGradWeightOp> {
     Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy());
     if (!x || !dy)
       return failure();
-    constexpr int64_t panel = 64;
-    int64_t full = dy.features / panel, rest = dy.features % panel;
-    auto rows = [&](Val first, int64_t count) {
+    parallelPanels(k, dy.features, 64, [&](Val first, int64_t count) {
       auto multiply = [&](Val tile, float beta) {
         k.gemm(k.matrix(dy.memref, {tile}, first, 0, count, dy.lanes),
                k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
@@ -53,17 +65,13 @@ struct LinearGradWeightKernel : KernelPattern<nn::LinearGradWeightOp> {
       };
       multiply(0, 0);
       k.loop(1, x.tiles, 1, [&](Val tile) { multiply(tile, 1); });
-    };
-    if (full)
-      k.parallel(full, [&](Val i) { rows(i * panel, panel); });
-    if (rest)
-      k.parallel(1, [&](Val) { rows(full * panel, rest); });
+    });
     return success();
   }
 };
 
 } // namespace
 
-void smet::populateLinearKernels(RewritePatternSet &patterns) {
-  patterns.add<LinearKernel, LinearGradInputKernel, LinearGradWeightKernel>(patterns.getContext());
+void smet::populateLinearKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<LinearKernel, LinearGradInputKernel, LinearGradWeightKernel>(patterns.getContext(), target);
 }

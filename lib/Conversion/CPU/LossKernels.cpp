@@ -158,6 +158,6 @@ struct LinearCrossEntropyGradKernel : KernelPattern<nn::LinearCrossEntropyGradOp
 
 } // namespace
 
-void smet::populateLossKernels(RewritePatternSet &patterns) {
-  patterns.add<LinearCrossEntropyKernel, LinearCrossEntropyGradKernel>(patterns.getContext());
+void smet::populateLossKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<LinearCrossEntropyKernel, LinearCrossEntropyGradKernel>(patterns.getContext(), target);
 }

@@ -3,13 +3,13 @@
 
 using namespace smet;
 
-void smet::populateNNCPUKernels(mlir::RewritePatternSet &patterns, const CPUTarget &) {
-  populateElementwiseKernels(patterns);
-  populateNormKernels(patterns);
-  populateEmbeddingKernels(patterns);
-  populateRopeKernels(patterns);
-  populateAttentionKernels(patterns);
-  populateLinearKernels(patterns);
-  populateLossKernels(patterns);
-  populateLayoutKernels(patterns);
+void smet::populateNNCPUKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target) {
+  populateElementwiseKernels(patterns, target);
+  populateNormKernels(patterns, target);
+  populateEmbeddingKernels(patterns, target);
+  populateRopeKernels(patterns, target);
+  populateAttentionKernels(patterns, target);
+  populateLinearKernels(patterns, target);
+  populateLossKernels(patterns, target);
+  populateLayoutKernels(patterns, target);
 }

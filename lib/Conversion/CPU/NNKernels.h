@@ -6,6 +6,8 @@
 #include "smet/Conversion/KernelBuilder.h"
 #include "smet/Dialect/NN/IR/NN.h"
 
+#include <numeric>
+
 namespace smet {
 
 /// Packed token tiles: a memref [tiles, features, lanes] of f32.
@@ -30,7 +32,10 @@ struct Tiles {
 
 /// A pattern whose body is `LogicalResult emit(OpT op, KernelBuilder &k)`; the op is erased on success.
 template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
-  using mlir::OpRewritePattern<OpT>::OpRewritePattern;
+  CPUTarget target;
+
+  KernelPattern(mlir::MLIRContext *context, const CPUTarget &target)
+      : mlir::OpRewritePattern<OpT>(context), target(target) {}
   virtual mlir::LogicalResult emit(OpT op, KernelBuilder &k) const = 0;
 
   mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
@@ -44,6 +49,12 @@ template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
   }
 };
 
+/// Registers' worth of f32 lanes that a kernel with several accumulators works on at a time: a divisor of `lanes`.
+inline int64_t pieceOf(int64_t lanes, const CPUTarget &target) {
+  int64_t registers = target.numRegisters >= 32 ? 4 : 2;
+  return std::gcd(lanes, target.vectorBits / 32 * registers);
+}
+
 /// Splits [0, n) into ranges of at most `chunk` for the threads: body(begin, end).
 inline void parallelChunks(KernelBuilder &k, int64_t n, int64_t chunk, llvm::function_ref<void(Val, Val)> body) {
   k.parallel(static_cast<int64_t>(llvm::divideCeil(n, chunk)), [&](Val i) {
@@ -52,14 +63,14 @@ inline void parallelChunks(KernelBuilder &k, int64_t n, int64_t chunk, llvm::fun
   });
 }
 
-void populateElementwiseKernels(mlir::RewritePatternSet &patterns);
-void populateNormKernels(mlir::RewritePatternSet &patterns);
-void populateEmbeddingKernels(mlir::RewritePatternSet &patterns);
-void populateRopeKernels(mlir::RewritePatternSet &patterns);
-void populateAttentionKernels(mlir::RewritePatternSet &patterns);
-void populateLinearKernels(mlir::RewritePatternSet &patterns);
-void populateLossKernels(mlir::RewritePatternSet &patterns);
-void populateLayoutKernels(mlir::RewritePatternSet &patterns);
+void populateElementwiseKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateNormKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateEmbeddingKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateRopeKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateAttentionKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateLinearKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateLossKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
+void populateLayoutKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
 
 } // namespace smet
 

@@ -74,6 +74,6 @@ struct RMSNormGradKernel : KernelPattern<nn::RMSNormGradOp> {
 
 } // namespace
 
-void smet::populateNormKernels(RewritePatternSet &patterns) {
-  patterns.add<RMSNormKernel, RMSNormGradKernel>(patterns.getContext());
+void smet::populateNormKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<RMSNormKernel, RMSNormGradKernel>(patterns.getContext(), target);
 }

@@ -94,6 +94,6 @@ struct RopeAtKernel : KernelPattern<nn::RopeAtOp> {
 
 } // namespace
 
-void smet::populateRopeKernels(RewritePatternSet &patterns) {
-  patterns.add<RopeKernel, RopeAtKernel>(patterns.getContext());
+void smet::populateRopeKernels(RewritePatternSet &patterns, const CPUTarget &target) {
+  patterns.add<RopeKernel, RopeAtKernel>(patterns.getContext(), target);
 }

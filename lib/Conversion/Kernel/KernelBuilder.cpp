@@ -137,6 +137,10 @@ Val KernelBuilder::flatten(Value memref) {
   int64_t rank = mlir::cast<MemRefType>(memref.getType()).getRank();
   if (rank == 1)
     return wrap(memref);
+  if (rank == 0)
+    return wrap(memref::ExpandShapeOp::create(
+        b, loc, MemRefType::get({1}, mlir::cast<MemRefType>(memref.getType()).getElementType()), memref,
+        ArrayRef<ReassociationIndices>{}));
   ReassociationIndices all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   return wrap(memref::CollapseShapeOp::create(b, loc, memref, ArrayRef<ReassociationIndices>(all)));
 }
