@@ -6,13 +6,13 @@ using namespace smet;
 
 namespace {
 
-/// body(first, rows) in parallel over the rows of a matrix, in panels of at most `panel`.
+/// body(first, rows) over the rows of a matrix: full panels in parallel, then the rest.
 void parallelPanels(KernelBuilder &k, int64_t rows, int64_t panel, function_ref<void(Val, int64_t)> body) {
   int64_t full = rows / panel, rest = rows % panel;
   if (full)
     k.parallel(full, [&](Val i) { body(i * panel, panel); });
   if (rest)
-    k.parallel(1, [&](Val) { body(k.index(full * panel), rest); });
+    body(k.index(full * panel), rest);
 }
 
 // y[tile] = w x[tile]; a single token's threads share the rows of w.

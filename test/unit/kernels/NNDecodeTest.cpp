@@ -123,4 +123,4 @@ TEST_P(NNDecode, OneToken) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, NNDecode, testing::Values(Target::CPU), nameOf);
+INSTANTIATE_TEST_SUITE_P(Targets, NNDecode, testing::Values(Target::Reference, Target::CPU), nameOf);
