@@ -18,14 +18,20 @@ namespace smet::rt {
 using PhiloxCounter = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
 
-/// Four random words.
-inline PhiloxCounter philox4x32(PhiloxCounter c, PhiloxKey k) {
+/// Four random words. Inlined always, and on plain words, so that a loop over counters becomes vectors.
+[[gnu::always_inline]] inline PhiloxCounter philox4x32(PhiloxCounter c, PhiloxKey k) {
+  uint32_t c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], k0 = k[0], k1 = k[1];
+#pragma clang loop unroll(full)
   for (int round = 0; round < 10; ++round) {
-    uint64_t p0 = uint64_t(0xD2511F53) * c[0], p1 = uint64_t(0xCD9E8D57) * c[2];
-    c = {uint32_t(p1 >> 32) ^ c[1] ^ k[0], uint32_t(p1), uint32_t(p0 >> 32) ^ c[3] ^ k[1], uint32_t(p0)};
-    k = {k[0] + 0x9E3779B9, k[1] + 0xBB67AE85};
+    uint64_t p0 = uint64_t(0xD2511F53) * c0, p1 = uint64_t(0xCD9E8D57) * c2;
+    c0 = uint32_t(p1 >> 32) ^ c1 ^ k0;
+    c1 = uint32_t(p1);
+    c2 = uint32_t(p0 >> 32) ^ c3 ^ k1;
+    c3 = uint32_t(p0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
   }
-  return c;
+  return {c0, c1, c2, c3};
 }
 
 /// What a random number is for; streams never share numbers.
@@ -39,7 +45,7 @@ struct RandomSource {
   int64_t layer = 0;
   int64_t update = 0;
 
-  PhiloxCounter words(uint64_t index) const {
+  [[gnu::always_inline]] PhiloxCounter words(uint64_t index) const {
     return philox4x32(
         {uint32_t(index), uint32_t(index >> 32) | uint32_t(stream) << 24, uint32_t(layer), uint32_t(update)},
         {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)});
@@ -47,7 +53,7 @@ struct RandomSource {
 };
 
 /// A uniform 64-bit number.
-inline uint64_t randomKey(const RandomSource &source, uint64_t index) {
+[[gnu::always_inline]] inline uint64_t randomKey(const RandomSource &source, uint64_t index) {
   PhiloxCounter w = source.words(index);
   return w[0] | uint64_t(w[1]) << 32;
 }

@@ -21,7 +21,7 @@ namespace {
 using KeysFunction = void (*)(const RandomSource &source, int64_t begin, int64_t end, uint64_t *keys);
 
 /// Inlined into one function per instruction set, where the loop becomes vectors.
-[[gnu::always_inline]] inline void keysLoop(const RandomSource &source, int64_t begin, int64_t end, uint64_t *keys) {
+[[gnu::always_inline]] inline void keysLoop(RandomSource source, int64_t begin, int64_t end, uint64_t *keys) {
   for (int64_t b = begin; b < end; ++b)
     keys[b - begin] = randomKey(source, uint64_t(b));
 }
