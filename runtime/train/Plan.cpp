@@ -92,10 +92,10 @@ std::string planText(const Manifest &manifest) {
   std::string text = fmt::format("  {:<16} {:>12}  ({})\n", "parameters", count(counts.parameters), counts.parameters) +
                      fmt::format("  {:<16} {:>12}  ({})\n", "active", count(counts.active), counts.active);
   if (!manifest.layers.empty())
-    text += fmt::format(
-        "  {:<16} {:>12}  {} layers, {} of {} weights ({:.2f} %)\n", "sparse layers", manifest.layers.size(),
-        manifest.layers.size(), count(counts.activeSparse), count(counts.sparseParameters),
-        100.0 * static_cast<double>(counts.activeSparse) / static_cast<double>(counts.sparseParameters));
+    text +=
+        fmt::format("  {:<16} {:>12}  {} of {} weights ({:.2f} %)\n", "sparse layers", manifest.layers.size(),
+                    count(counts.activeSparse), count(counts.sparseParameters),
+                    100.0 * static_cast<double>(counts.activeSparse) / static_cast<double>(counts.sparseParameters));
   if (manifest.kind == "train") {
     StepFlops flops = stepFlops(manifest);
     text += fmt::format("  {:<16} {:>12}  dense {} ({:.1f} %)\n", "FLOPs a step", countText(flops.sparse),

@@ -1,0 +1,133 @@
+//===- CliTest.cpp - the built smet, with a stand-in for the compiler -----===//
+
+#include "TestData.h"
+
+#include <sys/wait.h>
+
+using namespace smet::rt;
+using namespace smet::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class CliTest : public ::testing::Test {
+protected:
+  CliTest() {
+    makeTokenizer(folder);
+    writeFile(folder / "text.txt", makeText(400));
+    writeFile(folder / "model.json", R"({"vocab_size": 300, "hidden_size": 64})");
+    compiler("exit 1");
+  }
+
+  /// Makes smet-compile a shell script.
+  void compiler(std::string_view body) {
+    writeFile(folder / "smet-compile", fmt::format("#!/bin/sh\n{}\n", body));
+    fs::permissions(folder / "smet-compile", fs::perms::owner_all);
+  }
+
+  /// Runs smet; its exit code, with what it printed in `output`.
+  int smet(std::string_view arguments) {
+    std::string log = (folder / "output").string();
+    int status = std::system(fmt::format("cd '{}' && SMET_COMPILE='{}/smet-compile' XDG_CACHE_HOME='{}/cache' "
+                                         "'{}/bin/smet' {} >'{}' 2>&1",
+                                         folder.path.string(), folder.path.string(), folder.path.string(),
+                                         SMET_BINARY_DIR, arguments, log)
+                                 .c_str());
+    output = *readFile(log);
+    return WEXITSTATUS(status);
+  }
+  bool printed(std::string_view text) const { return output.find(text) != std::string::npos; }
+
+  static constexpr std::string_view train =
+      "train --model model.json --data text.txt --tokenizer tokenizer.model --out run ";
+  TestFolder folder;
+  std::string output;
+};
+
+TEST_F(CliTest, HelpTeaches) {
+  EXPECT_EQ(smet("--help"), 0);
+  EXPECT_TRUE(printed("tokenizer train")) << output;
+  EXPECT_EQ(smet("train --help"), 0);
+  for (const char *part : {"--density", "--stop-after", "Examples:", "Exit codes:", "--lr LR=0.001"})
+    EXPECT_TRUE(printed(part)) << part;
+}
+
+TEST_F(CliTest, WrongCommandLineIsCodeTwo) {
+  EXPECT_EQ(smet(""), 2);
+  EXPECT_EQ(smet("train --bogus"), 2);
+  EXPECT_EQ(smet("fly"), 2);
+}
+
+TEST_F(CliTest, BadInputIsCodeOneAndNamed) {
+  auto expect = [&](std::string_view arguments, std::string_view part) {
+    EXPECT_EQ(smet(arguments), 1) << arguments;
+    EXPECT_TRUE(printed("smet: error: ") && printed(part)) << arguments << "\n" << output;
+  };
+  expect("train --density 0", "--density must be in (0, 1]");
+  expect("train --block 16", "--block: expected ROWSxCOLS");
+  expect("train", "no model: give --model");
+  expect("train --model none.json", "none.json");
+  expect("train --model text.txt", "not a JSON object");
+  expect("train --model model.json", "no text: give --data");
+  expect("train --model model.json --data none", "none");
+  expect("train --model model.json --data text.txt", "smet tokenizer train");
+  expect("train --model model.json --data text.txt --tokenizer t.model", "smet tokenizer train");
+  expect("train --preset huge", "presets: tiny");
+  expect("train --config none.toml", "none.toml: no such configuration file");
+  writeFile(folder / "small.json", R"({"vocab_size": 299})");
+  expect("train --model small.json --data text.txt --tokenizer tokenizer.model", "299");
+  writeFile(folder / "empty.txt", "");
+  expect("train --model model.json --data empty.txt --tokenizer tokenizer.model", "empty");
+  expect("generate --checkpoint none", "none");
+  expect("inspect none.smet", "none.smet");
+}
+
+TEST_F(CliTest, CompilersErrorsAreForwarded) {
+  compiler("echo 'error: block 16x16 does not divide layer x' >&2; exit 1");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_EQ(output, "smet: error: block 16x16 does not divide layer x\n");
+  EXPECT_TRUE(fs::is_empty(folder / "cache/smet/programs")); // nothing is left behind
+}
+
+TEST_F(CliTest, CompilerCrashIsAMessageAndKeepsTheRequest) {
+  compiler("echo 'Stack dump: 0. secret' >&2; kill -SEGV $$");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("crashed with signal 11") && printed("kept in")) << output;
+  EXPECT_FALSE(printed("Stack dump"));
+  size_t begin = output.find("kept in ") + 8;
+  fs::path kept = output.substr(begin, output.find_last_not_of('\n') + 1 - begin);
+  nlohmann::json request = nlohmann::json::parse(*readFile(kept / "request.json"));
+  EXPECT_EQ(request["kind"], "train");
+  EXPECT_EQ(request["model"]["hidden_size"], 64);
+  EXPECT_NE(readFile(kept / "log")->find("Stack dump"), std::string::npos);
+}
+
+TEST_F(CliTest, OtherWaysForTheCompilerToFail) {
+  compiler("exit 3");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("ended with exit code 3")) << output;
+  compiler("echo /nowhere/model.smet");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("named no program file")) << output;
+  fs::remove(folder / "smet-compile");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("cannot be started")) << output;
+}
+
+TEST_F(CliTest, TruncatedProgramIsRefused) {
+  writeFile(folder / "cut.smet", "\x7f"
+                                 "ELF and no more");
+  compiler("echo $(dirname $0)/cut.smet");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("cut.smet")) << output;
+}
+
+TEST_F(CliTest, CompileCopiesTheProgramAndForwardsDumpIr) {
+  writeFile(folder / "made", "program");
+  compiler("echo \"$@\" > $(dirname $0)/arguments; echo $(dirname $0)/made");
+  EXPECT_EQ(smet("compile --model model.json --out x.smet --dump-ir ir"), 0) << output;
+  EXPECT_EQ(*readFile(folder / "x.smet"), "program");
+  EXPECT_NE(readFile(folder / "arguments")->find("--dump-ir ir"), std::string::npos);
+}
+
+} // namespace
