@@ -84,6 +84,9 @@ LogicalResult ReverseMode::differentiate(Operation *op) {
   if (!differentiable)
     return op->emitError("smet-differentiate: '")
            << op->getName() << "' stands between a parameter and the loss and has no gradient";
+  if (llvm::any_of(llvm::drop_begin(resultGrads), [](Value gradient) { return static_cast<bool>(gradient); }))
+    return op->emitError("smet-differentiate: the loss depends on a result of '")
+           << op->getName() << "' other than the first; these are kept for its gradient only";
   differentiable.buildVjp(b, resultGrads, needed, inputGrads);
   for (auto [i, input] : llvm::enumerate(inputs)) {
     if (!needed[i])

@@ -160,6 +160,7 @@ public:
         seqLen(seqLen), attention{model.heads, model.kvHeads, model.headDim(), seqLen} {}
 
   double forward();
+  const Numbers &allLogits() const { return logits.data; }
   void backward(std::map<std::string, Numbers> &gradients);
 
 private:
@@ -310,4 +311,11 @@ double PlainLlama::loss(const std::vector<int> &tokens, const std::vector<int> &
   if (gradients)
     pass.backward(*gradients);
   return value;
+}
+
+Numbers PlainLlama::logits(const std::vector<int> &tokens) const {
+  std::vector<int> targets(tokens.size(), 0);
+  Pass pass(*this, tokens, targets, int(tokens.size()));
+  pass.forward();
+  return pass.allLogits();
 }

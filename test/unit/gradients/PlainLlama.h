@@ -32,6 +32,8 @@ struct PlainLlama {
   /// With `gradients`, adds the gradient of every parameter to it.
   double loss(const std::vector<int> &tokens, const std::vector<int> &targets, int seqLen,
               std::map<std::string, Numbers> *gradients = nullptr) const;
+  /// Logits of the token after each prefix of one sequence, [tokens][vocab].
+  Numbers logits(const std::vector<int> &tokens) const;
 };
 
 } // namespace smet::test

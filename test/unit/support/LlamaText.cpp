@@ -19,6 +19,7 @@ static llvm::Expected<OwningOpRef<ModuleOp>> build(MLIRContext &context, const t
     return config.takeError();
   ModelRequest request;
   request.model = *config;
+  request.kind = spec.infer ? ProgramKind::Infer : ProgramKind::Train;
   request.method = spec.dense ? Method::Dense : Method::Smet;
   request.density = spec.density;
   request.blockRows = spec.blockRows;

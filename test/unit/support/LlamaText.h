@@ -13,13 +13,13 @@ namespace smet::test {
 
 struct LlamaSpec {
   std::string config; ///< the text of a config.json
-  bool dense = false;
+  bool infer = false, dense = false;
   double density = 0.1;
   int64_t blockRows = 16, blockCols = 16;
   int64_t batch = 1, seqLen = 64;
 };
 
-/// The entry points `eval_step` and `gradients`. What is wrong with the spec comes instead of a module; it does not
+/// The entry points `eval_step` and `gradients`, or for inference `prefill` and `decode`. What is wrong with the spec comes instead of a module; it does not
 /// parse.
 std::string llamaText(const LlamaSpec &spec);
 

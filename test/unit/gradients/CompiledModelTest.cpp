@@ -1,8 +1,8 @@
-//===- CompiledGradientsTest.cpp - a whole model against plain loops ------===//
+//===- CompiledModelTest.cpp - a whole model against plain loops ----------===//
 //
-// The gradients of a compiled tiny LLaMA, in f32 through all passes and kernels, and those of PlainLlama in double
-// agree to 1e-4 of each parameter's largest gradient: dense and masked, tied and untied, with ignored and padded
-// tokens.
+// A compiled tiny LLaMA, in f32 through all passes and kernels, and PlainLlama in double: gradients agree to 1e-4 of
+// each parameter's largest gradient, logits of prefill and decode to 1e-4 of the largest logit. Dense and masked, tied
+// and untied, with ignored and padded tokens.
 //
 //===----------------------------------------------------------------------===//
 #include "PlainLlama.h"
@@ -24,13 +24,14 @@ struct Case {
   double density;
 };
 
-class CompiledGradients : public testing::TestWithParam<Case> {
+class CompiledModel : public testing::TestWithParam<Case> {
 protected:
   static constexpr int batch = 2, seqLen = 70, paddedSeqLen = 128, vocab = 40;
 
-  LlamaSpec spec() const {
+  LlamaSpec spec(bool infer = false) const {
     const Case &c = GetParam();
     LlamaSpec spec;
+    spec.infer = infer;
     spec.config =
         fmt::format(R"({{"vocab_size": {}, "hidden_size": {}, "intermediate_size": {}, "num_hidden_layers": {},
                          "num_attention_heads": {}, "num_key_value_heads": {}, "tie_word_embeddings": {},
@@ -104,7 +105,7 @@ protected:
   std::vector<int> tokens, targets;
 };
 
-TEST_P(CompiledGradients, AreThoseOfPlainLoops) {
+TEST_P(CompiledModel, GradientsAreThoseOfPlainLoops) {
   Kernel kernel(llamaText(spec()), Target::CPU, /*threads=*/2);
   ASSERT_TRUE(kernel.valid());
   EXPECT_EQ(kernel.manifest().layers.size(), GetParam().dense ? 0u : 14u);
@@ -128,7 +129,35 @@ TEST_P(CompiledGradients, AreThoseOfPlainLoops) {
   EXPECT_NEAR(kernel.get<float>("loss")[0], loss, 1e-5 * loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CompiledGradients,
+TEST_P(CompiledModel, LogitsAreThoseOfPlainLoops) {
+  Kernel kernel(llamaText(spec(/*infer=*/true)), Target::CPU);
+  ASSERT_TRUE(kernel.valid());
+  drawTopologies(kernel);
+  drawWeights(kernel);
+  const int prompt = 37; // neither at the start nor at the end of a tile
+  for (int t = 0; t < seqLen; ++t)
+    tokens.push_back(rng() % vocab);
+  Numbers expected = plain.logits(tokens);
+  auto expectLogits = [&](int position) {
+    auto start = expected.begin() + position * vocab;
+    EXPECT_LE(relativeError(kernel.get<float>("logits"), Numbers(start, start + vocab)), 1e-4) << position;
+  };
+
+  std::vector<int32_t> padded(paddedSeqLen);
+  std::copy_n(tokens.begin(), prompt, padded.begin());
+  kernel.set("tokens", padded);
+  kernel.set("position", std::vector<int32_t>{prompt - 1});
+  ASSERT_TRUE(kernel.run("prefill"));
+  expectLogits(prompt - 1);
+  for (int t = prompt; t < seqLen; ++t) { // crosses into the second tile
+    kernel.set("token", std::vector<int32_t>{tokens[t]});
+    kernel.set("position", std::vector<int32_t>{t});
+    ASSERT_TRUE(kernel.run("decode"));
+    expectLogits(t);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompiledModel,
                          testing::Values(Case{"Dense", false, true, 0, 0, 1}, Case{"DenseTied", true, true, 0, 0, 1},
                                          Case{"Block16x16", false, false, 16, 16, 0.4},
                                          Case{"Block8x4Tied", true, false, 8, 4, 0.3},
