@@ -113,6 +113,28 @@ TYPED_TEST(ReferenceSparse, Sddmm) {
     }
 }
 
+// Column blocks beyond 32,767 (i16 is unsigned) and beyond 65,535 (i32).
+TYPED_TEST(ReferenceSparse, WideCoordinates) {
+  using T = TypeParam;
+  for (int64_t cols : {50000, 70000}) {
+    Layer<T> l{Topology::random(3, cols, 1, 1, 0.01, this->rng), 2};
+    auto w = this->random(l.numWeights()), x = this->random(2 * cols), dy = this->random(2 * 3);
+    Kernel spmm(entry("smet.spmm", {l.t, {"w", l.values}, l.x}, {l.dy}), Target::Reference);
+    l.topology.fill(spmm, "t");
+    spmm.set("w", w);
+    spmm.set("x", x);
+    ASSERT_TRUE(spmm.run());
+    EXPECT_LT(relativeError(spmm.template get<T>("dy"), l.product(w, x, false)), Element<T>::tolerance) << cols;
+
+    Kernel sddmm(entry("smet.sddmm", {l.t, l.x, l.dy}, {{"dw", l.values}}), Target::Reference);
+    l.topology.fill(sddmm, "t");
+    sddmm.set("x", x);
+    sddmm.set("dy", dy);
+    ASSERT_TRUE(sddmm.run());
+    EXPECT_LT(relativeError(sddmm.template get<T>("dw"), l.sampled(x, dy)), Element<T>::tolerance) << cols;
+  }
+}
+
 /// The state of an optimizer step, in a kernel and in double.
 template <typename T> struct State {
   std::vector<T> w, m, v;
