@@ -1,5 +1,4 @@
-// RUN: smet-opt %s --smet-differentiate --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: smet-opt %s --smet-differentiate=function=loss_of --split-input-file 2>/dev/null | FileCheck %s --check-prefix=NAMED
+// RUN: smet-opt %s --smet-differentiate | FileCheck %s
 
 !t = !smet.topology<32x16, block = [16, 16], nnz = 1>
 
@@ -41,47 +40,5 @@ func.func @forward(%table: tensor<40x16xf32> {smet.name = "table", smet.role = "
   %e4 = tensor.empty() : tensor<64xf32>
   %loss:2 = nn.linear_cross_entropy ins(%z, %head, %targets, %n : tensor<64x32xf32>, tensor<40x32xf32>, tensor<64xi32>, tensor<i32>)
     outs(%e3, %e4 : tensor<f32>, tensor<64xf32>) -> tensor<f32>, tensor<64xf32>
-  return %loss#0 : tensor<f32>
-}
-
-// -----
-
-// NAMED-LABEL: func.func @loss_of_grad
-// NAMED-SAME:    -> (tensor<f32>, tensor<f32> {smet.name = "w.grad", smet.role = "output"})
-// NAMED:         %[[ONE:.*]] = nn.fill
-// NAMED:         return %{{.*}}, %[[ONE]]
-func.func @loss_of(%w: tensor<f32> {smet.name = "w", smet.role = "param"}, %x: tensor<f32>) -> tensor<f32> {
-  %e = tensor.empty() : tensor<f32>
-  %y = nn.add ins(%w, %x : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
-  return %y : tensor<f32>
-}
-
-// -----
-
-func.func @forward(%w: tensor<f32> {smet.role = "param"}) -> tensor<f32> {
-  // expected-error @below {{'math.sqrt' stands between a parameter and the loss and has no gradient}}
-  %y = math.sqrt %w : tensor<f32>
-  return %y : tensor<f32>
-}
-
-// -----
-
-// expected-error @below {{expected a body of one block that returns the loss, a scalar tensor}}
-func.func @forward(%w: tensor<4xf32> {smet.role = "param"}) -> tensor<4xf32> {
-  return %w : tensor<4xf32>
-}
-
-// -----
-
-func.func @forward(%w: tensor<4x8xf32> {smet.role = "param"}, %head: tensor<5x4xf32>, %targets: tensor<2xi32>, %n: tensor<i32>) -> tensor<f32> {
-  %e0 = tensor.empty() : tensor<4x8xf32>
-  %e1 = tensor.empty() : tensor<2x4xf32>
-  // expected-error @below {{the loss depends on a result of 'nn.attention' other than the first; these are kept for its gradient only}}
-  %o:2 = nn.attention ins(%w, %w, %w : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) outs(%e0, %e1 : tensor<4x8xf32>, tensor<2x4xf32>)
-    {num_heads = 2 : i64, num_kv_heads = 2 : i64, seq_len = 4 : i64} -> tensor<4x8xf32>, tensor<2x4xf32>
-  %e2 = tensor.empty() : tensor<f32>
-  %e3 = tensor.empty() : tensor<2xf32>
-  %loss:2 = nn.linear_cross_entropy ins(%o#1, %head, %targets, %n : tensor<2x4xf32>, tensor<5x4xf32>, tensor<2xi32>, tensor<i32>)
-    outs(%e2, %e3 : tensor<f32>, tensor<2xf32>) -> tensor<f32>, tensor<2xf32>
   return %loss#0 : tensor<f32>
 }
