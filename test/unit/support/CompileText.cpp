@@ -2,6 +2,7 @@
 #include "CompileText.h"
 
 #include "smet/Compiler/Compiler.h"
+#include "smet/Compiler/Request.h"
 #include "smet/InitAll.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -33,4 +34,12 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
   if (auto error = compileProgram(*module, modelLevel, options, path))
     return llvm::toString(std::move(error)) + "\n" + diagnostics;
   return "";
+}
+
+std::string smet::test::compileModel(const std::string &requestJson, const std::string &path) {
+  auto request = CompileRequest::parse(requestJson);
+  if (!request)
+    return llvm::toString(request.takeError());
+  auto error = compileRequest(*request, path, /*dumpDirectory=*/"");
+  return error ? llvm::toString(std::move(error)) : "";
 }

@@ -17,6 +17,9 @@ enum class Target { Reference, CPU };
 std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path,
                         const std::string &cpu = "");
 
+/// Compiles a request (smet/Compiler/Request.h) to the program file `path`. Returns the errors, empty on success.
+std::string compileModel(const std::string &requestJson, const std::string &path);
+
 } // namespace smet::test
 
 #endif // SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
