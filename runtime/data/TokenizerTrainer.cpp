@@ -63,7 +63,7 @@ int pieces(const std::string &model) {
 
 } // namespace
 
-Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::filesystem::path &out) {
+Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::filesystem::path &out, bool byteFallback) {
   auto lines = sampleLines(text);
   if (!lines)
     return std::unexpected(lines.error());
@@ -80,7 +80,9 @@ Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::files
        {"normalization_rule_name", "identity"},
        {"remove_extra_whitespaces", "false"},
        {"split_digits", "true"},
-       {"byte_fallback", "true"},
+       {"byte_fallback", byteFallback ? "true" : "false"},
+       {"character_coverage", byteFallback ? "0.9995" : "1.0"},
+       {"user_defined_symbols", byteFallback ? "" : "\n"}, // lines are cut before training, which never sees a break
        {"num_threads", "1"},
        {"minloglevel", "4"}}, // above its fatal level: it returns errors, and progress is not for our users
       &iterator, &model);

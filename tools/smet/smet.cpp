@@ -175,13 +175,14 @@ static Expected<int> generateCommand(GenerateCommand command, const std::string 
   return runGenerate(*program, command);
 }
 
-static Expected<int> trainTokenizerCommand(const std::string &data, int64_t vocabulary, const std::string &out) {
+static Expected<int> trainTokenizerCommand(const std::string &data, int64_t vocabulary, const std::string &out,
+                                           bool byteFallback) {
   if (vocabulary < 1 || vocabulary > (1 << 24))
     return fail("--vocab-size must be in [1, {}], got {}", 1 << 24, vocabulary);
   auto text = TextFiles::find(data);
   if (!text)
     return std::unexpected(text.error());
-  if (Status trained = trainTokenizer(*text, static_cast<int32_t>(vocabulary), out); !trained)
+  if (Status trained = trainTokenizer(*text, static_cast<int32_t>(vocabulary), out, byteFallback); !trained)
     return std::unexpected(trained.error());
   fmt::print("{}\n", out);
   return kOk;
@@ -254,8 +255,10 @@ int main(int argc, char **argv) {
   tokenizer->require_subcommand(1);
   std::string tokenizerData, tokenizerOut;
   int64_t vocabulary = 0;
-  CLI::App *tokenizerTrain = subcommand(*tokenizer, "train", "learn a SentencePiece BPE tokenizer from text",
-                                        [&] { return trainTokenizerCommand(tokenizerData, vocabulary, tokenizerOut); });
+  bool noByteFallback = false;
+  CLI::App *tokenizerTrain = subcommand(*tokenizer, "train", "learn a SentencePiece BPE tokenizer from text", [&] {
+    return trainTokenizerCommand(tokenizerData, vocabulary, tokenizerOut, !noByteFallback);
+  });
   tokenizerTrain->add_option("--data", tokenizerData, "UTF-8 text file, or a folder of them")
       ->type_name("PATH")
       ->required();
@@ -263,6 +266,9 @@ int main(int argc, char **argv) {
       ->type_name("N")
       ->required();
   tokenizerTrain->add_option("--out", tokenizerOut, "the model file to write")->type_name("FILE")->required();
+  tokenizerTrain->add_flag("--no-byte-fallback", noByteFallback,
+                           "no pieces for single bytes: better for small vocabularies, but characters that the text "
+                           "does not have become unknown");
 
   Sources compileSources;
   RunFlags compileFlags;

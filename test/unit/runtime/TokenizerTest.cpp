@@ -141,6 +141,23 @@ TEST(TokenizerTrainer, LearnsTheMostFrequentPair) {
   EXPECT_THAT(tokenizer.encodeContinuation("qu").value(), ElementsAre(259));
 }
 
+// Without bytes the same text needs 256 pieces less and one for the line break; all of its characters survive.
+TEST(TokenizerTrainer, WithoutByteFallback) {
+  TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "aqu equ iqu oqu\n";
+  writeFile(folder / "text", text + "K\xe2\x82\xac\n");
+  const int pieces = 3 + 1 + 1 + 9; // special, line break, merge "qu", characters a e i o q u K euro and space
+  ASSERT_EQ(messageOf(trainTokenizer(TextFiles::find(folder / "text").value(), pieces, folder / "out.model", false)),
+            "");
+  Tokenizer tokenizer = std::move(Tokenizer::load(folder / "out.model").value());
+  EXPECT_EQ(tokenizer.size(), pieces);
+  for (std::string_view line : {"aqu equ\niqu\n\noqu", "K\xe2\x82\xac"})
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(line).value()).value(), line);
+  EXPECT_NE(tokenizer.decode(tokenizer.encode("z").value()).value(), "z") << "not in the text";
+}
+
 TEST(TokenizerTrainer, VocabulariesThatDoNotFitTheTextAreErrors) {
   TestFolder folder;
   EXPECT_THAT(trainingError(folder, "hello world\n", 5000), HasSubstr("the text has no more than"));
