@@ -4,6 +4,7 @@
 
 #include "smet/Interfaces/DifferentiableOpInterface.h"
 #include "smet/Interfaces/KernelOpInterface.h"
+#include "smet/Interfaces/Shapes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"

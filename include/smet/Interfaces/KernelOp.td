@@ -39,7 +39,10 @@ class KernelOp<Dialect dialect, string mnemonic, list<string> inputs, list<strin
       "`ins` `(` $" # !interleave(inputs, " `,` $") # " `:` type($" # !interleave(inputs, ") `,` type($") # ") `)` ") #
     "`outs` `(` $" # !interleave(inits, " `,` $") # " `:` type($" # !interleave(inits, ") `,` type($") # ") `)` " #
     "attr-dict (`->` type($results)^)?";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The operands' names, in order.
+    static constexpr ::llvm::StringLiteral operandNames[] = {"}] # !interleave(inputs # inits, "\", \"") # [{"};
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       unsigned start = getODSOperandIndexAndLength(}] # !size(inputs) # [{).first;
       return ::mlir::MutableOperandRange(getOperation(), start, getOperation()->getNumOperands() - start);

@@ -73,9 +73,11 @@ LogicalResult TopologyType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rows % blockRows || cols % blockCols)
     return emitError() << "topology: block [" << blockRows << ", " << blockCols << "] does not divide shape " << rows
                        << "x" << cols;
-  int64_t blocks = (rows / blockRows) * (cols / blockCols);
-  if (blocks > std::numeric_limits<int32_t>::max())
-    return emitError() << "topology: " << blocks << " blocks are more than a 32-bit index can count";
+  int64_t rowBlocks = rows / blockRows, colBlocks = cols / blockCols;
+  if (rowBlocks > std::numeric_limits<int32_t>::max() / colBlocks)
+    return emitError() << "topology: " << rowBlocks << " x " << colBlocks
+                       << " blocks are more than a 32-bit index can count";
+  int64_t blocks = rowBlocks * colBlocks;
   if (!ShapedType::isDynamic(nnz) && (nnz < 0 || nnz > blocks))
     return emitError() << "topology: nnz = " << nnz << " is outside [0, " << blocks << "]";
   return success();

@@ -41,7 +41,7 @@ void UpdateTopologyOp::build(OpBuilder &builder, OperationState &state, Value to
 
 LogicalResult TopologyUnpackOp::canonicalize(TopologyUnpackOp op, PatternRewriter &rewriter) {
   auto pack = op.getTopology().getDefiningOp<TopologyPackOp>();
-  if (!pack)
+  if (!pack || pack.getArrays().getTypes() != op.getArrays().getTypes())
     return failure();
   rewriter.replaceOp(op, pack.getArrays());
   return success();

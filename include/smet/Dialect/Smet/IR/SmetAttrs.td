@@ -32,6 +32,7 @@ def Smet_AdamWAttr : Smet_Attr<"AdamW", "adamw"> {
     DefaultValuedParameter<"int64_t", "10">:$warmup_updates,
     DefaultValuedParameter<"bool", "true">:$lr_scaling);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // SMET_DIALECT_SMET_SMETATTRS

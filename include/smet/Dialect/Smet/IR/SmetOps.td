@@ -103,6 +103,7 @@ def Smet_TopologyInitOp : Smet_Op<"topology.init", [AllTypesMatch<["dest", "resu
   let arguments = (ins RankedTensorOf<[I64]>:$seed, Smet_TopologyType:$dest, I64Attr:$layer);
   let results = (outs Smet_TopologyType:$result);
   let assemblyFormat = "$seed `into` $dest attr-dict `:` type($seed) `,` type($result)";
+  let hasVerifier = 1;
 }
 
 def Smet_InitNormalOp : Smet_Op<"init_normal", [AllTypesMatch<["dest", "result"]>]> {
@@ -117,6 +118,7 @@ def Smet_InitNormalOp : Smet_Op<"init_normal", [AllTypesMatch<["dest", "result"]
   let assemblyFormat = [{
     $seed (`at` $topology^ `:` type($topology))? `into` $dest attr-dict `:` type($seed) `,` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Smet_FillOp : Smet_Op<"fill", [AllTypesMatch<["dest", "result"]>]> {
@@ -137,6 +139,7 @@ def Smet_PruneOp : Smet_Op<"prune"> {
   let assemblyFormat = [{
     $topology `,` $score `,` $rate attr-dict `:` type($topology) `,` type($score) `,` type($rate) `->` type($keep)
   }];
+  let hasVerifier = 1;
 }
 
 def Smet_GrowOp : Smet_Op<"grow"> {
@@ -153,6 +156,7 @@ def Smet_GrowOp : Smet_Op<"grow"> {
     $growth $topology `,` $keep `,` $seed `,` $update attr-dict
     `:` type($topology) `,` type($keep) `,` type($seed) `,` type($update) `->` type($grown)
   }];
+  let hasVerifier = 1;
 }
 
 def Smet_UpdateTopologyOp : Smet_Op<"update_topology", [AllTypesMatch<["topology", "result"]>]> {
@@ -166,6 +170,7 @@ def Smet_UpdateTopologyOp : Smet_Op<"update_topology", [AllTypesMatch<["topology
     $topology `,` $keep `,` $grown attr-dict `:` type($topology) `,` type($keep) `,` type($grown) `->` type($slot_map)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$topology, "::mlir::Value":$keep, "::mlir::Value":$grown)>];
+  let hasVerifier = 1;
 }
 
 def Smet_RemapOp : Smet_Op<"remap", [AllTypesMatch<["array", "result"]>]> {
@@ -173,6 +178,7 @@ def Smet_RemapOp : Smet_Op<"remap", [AllTypesMatch<["array", "result"]>]> {
   let arguments = (ins RankedTensorOf<[I32]>:$slot_map, AnyRankedTensor:$array);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$slot_map `,` $array attr-dict `:` type($slot_map) `,` type($array)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,6 +205,7 @@ class Smet_CallLikeOp<string mnemonic, list<Trait> traits = []>
     : Smet_Op<mnemonic, traits # [AttrSizedOperandSegments, DestinationStyleOpInterface,
                                   DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
   }];
@@ -244,6 +251,7 @@ def Smet_GemmOp : Smet_Op<"gemm", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
   let arguments = (ins MemRefRankOf<[F32], [2]>:$a, MemRefRankOf<[F32], [2]>:$b, MemRefRankOf<[F32], [2]>:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b, F32Attr:$alpha, F32Attr:$beta);
   let assemblyFormat = "$a `,` $b `into` $c attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let hasVerifier = 1;
 }
 
 def Smet_CheckFiniteOp : Smet_Op<"check_finite", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -253,6 +261,7 @@ def Smet_CheckFiniteOp : Smet_Op<"check_finite", [MemoryEffects<[MemRead, MemWri
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[F32, F64]>, MemRefOf<[F32, F64]>]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 def Smet_TopologyPackOp : Smet_Op<"topology.pack", [Pure]> {
@@ -260,6 +269,7 @@ def Smet_TopologyPackOp : Smet_Op<"topology.pack", [Pure]> {
   let arguments = (ins Variadic<AnyArray>:$arrays);
   let results = (outs Smet_TopologyType:$topology);
   let assemblyFormat = "$arrays attr-dict `:` type($arrays) `->` type($topology)";
+  let hasVerifier = 1;
 }
 
 def Smet_TopologyUnpackOp : Smet_Op<"topology.unpack", [Pure]> {
@@ -268,6 +278,7 @@ def Smet_TopologyUnpackOp : Smet_Op<"topology.unpack", [Pure]> {
   let results = (outs Variadic<AnyRankedTensor>:$arrays);
   let assemblyFormat = "$topology attr-dict `:` type($topology) `->` type($arrays)";
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 #endif // SMET_DIALECT_SMET_SMETOPS

@@ -1,0 +1,189 @@
+// RUN: smet-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{block [16, 16] does not divide shape 60x64}}
+func.func private @block(!smet.topology<60x64, block = [16, 16], nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{shape and block must be positive}}
+func.func private @zero(!smet.topology<64x64, block = [0, 16], nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{expected a topology shape of rank 2, got rank 3}}
+func.func private @rank(!smet.topology<64x64x2, block = [1, 16], nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{nnz = 17 is outside [0, 16]}}
+func.func private @nnz(!smet.topology<64x64, block = [16, 16], nnz = 17>)
+
+// -----
+
+// expected-error @+1 {{blocks are more than a 32-bit index can count}}
+func.func private @blocks(!smet.topology<4294967296x4294967296, block = [1, 1], nnz = 17>)
+
+// -----
+
+// expected-error @+1 {{adamw: beta1 must be in [0, 1), got 1}}
+#a = #smet.adamw<beta1 = 1.0>
+
+// -----
+
+// expected-error @+1 {{adamw: eps must be positive and finite, got 0}}
+#a = #smet.adamw<eps = 0.0>
+
+// -----
+
+// expected-error @+1 {{adamw: weight_decay must be at least 0 and finite}}
+#a = #smet.adamw<weight_decay = -1.0>
+
+// -----
+
+// expected-error @+1 {{adamw: warmup_updates must be at least 0, got -1}}
+#a = #smet.adamw<warmup_updates = -1>
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @values(%t: !t, %w: memref<5x16x16xf32>, %x: memref<8x64xf32>, %y: memref<8x32xf32>) {
+  // expected-error @+1 {{'smet.spmm' op values has shape [5, 16, 16], expected [4, 16, 16], the active blocks of !smet.topology<32x64}}
+  smet.spmm ins(%t, %w, %x : !t, memref<5x16x16xf32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>)
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = ?>
+func.func @x(%t: !t, %w: memref<?x16x16xf32>, %x: memref<8x64xf32>, %y: memref<8x32xf32>) {
+  // expected-error @+1 {{'smet.spmm' op x has shape [8, 64], expected [8, 32], the rows of !smet.topology<32x64}}
+  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>) {transpose}
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @dvalues(%t: !t, %w: memref<4x16x8xf32>, %x: memref<8x64xf32>, %dy: memref<8x32xf32>) {
+  // expected-error @+1 {{dvalues has shape [4, 16, 8], expected [4, 16, 16], the block of}}
+  smet.sddmm ins(%t, %x, %dy : !t, memref<8x64xf32>, memref<8x32xf32>) outs(%w : memref<4x16x8xf32>)
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @age(%t: !t, %w: memref<4x16x16xf32>, %lr: memref<f32>, %step: memref<i64>, %age: memref<3xi16>) {
+  // expected-error @+1 {{age has shape [3], expected [4], the active blocks of}}
+  smet.adam_step ins(%t, %w, %lr, %step : !t, memref<4x16x16xf32>, memref<f32>, memref<i64>)
+    outs(%w, %w, %w, %age : memref<4x16x16xf32>, memref<4x16x16xf32>, memref<4x16x16xf32>, memref<3xi16>) {adamw = #smet.adamw<>}
+  return
+}
+
+// -----
+
+func.func @dense(%w: memref<4x16xf32>, %m: memref<4x15xf32>, %lr: memref<f32>, %step: memref<i64>) {
+  // expected-error @+1 {{m has shape [4, 15], expected [4, 16], the shape of grad}}
+  smet.dense_adam_step ins(%w, %lr, %step : memref<4x16xf32>, memref<f32>, memref<i64>)
+    outs(%w, %m, %w : memref<4x16xf32>, memref<4x15xf32>, memref<4x16xf32>) {adamw = #smet.adamw<>}
+  return
+}
+
+// -----
+
+func.func @score(%w: memref<4x16x16xf32>, %s: memref<5xf32>) {
+  // expected-error @+1 {{score has shape [5], expected [4], the slots of values ([4, 16, 16])}}
+  smet.score ins(%w : memref<4x16x16xf32>) outs(%s : memref<5xf32>)
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @layer(%t: !t, %seed: tensor<i64>) {
+  // expected-error @+1 {{layer must be at least 0, got -1}}
+  %0 = smet.topology.init %seed into %t {layer = -1} : tensor<i64>, !t
+  return
+}
+
+// -----
+
+func.func @std(%w: tensor<4x4xf32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{std must be at least 0 and finite, got -1}}
+  %0 = smet.init_normal %seed into %w {layer = 0, std = -1.0} : tensor<i64>, tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dest(%w: tensor<4x4xi32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{dest must have a float element type, got 'i32'}}
+  %0 = smet.init_normal %seed into %w {layer = 0, std = 1.0} : tensor<i64>, tensor<4x4xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @keep(%t: !t, %s: tensor<4xf32>, %r: tensor<f64>) {
+  // expected-error @+1 {{keep has shape [3], expected [4], the active blocks of}}
+  %0 = smet.prune %t, %s, %r : !t, tensor<4xf32>, tensor<f64> -> tensor<3xi8>
+  return
+}
+
+// -----
+
+func.func @remap(%m: tensor<4xi32>, %a: tensor<f32>) {
+  // expected-error @+1 {{array has shape [], expected [4, ...]}}
+  %0 = smet.remap %m, %a : tensor<4xi32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @gemm(%a: memref<4x8xf32>, %b: memref<7x4xf32>, %c: memref<4x4xf32>) {
+  // expected-error @+1 {{b has shape [7, 4], expected [8, N], the features of a ([4, 8])}}
+  smet.gemm %a, %b into %c {alpha = 1.0 : f32, beta = 0.0 : f32} : memref<4x8xf32>, memref<7x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @gemm(%a: memref<4x8xf32, strided<[16, 2]>>, %b: memref<8x4xf32>, %c: memref<4x4xf32>) {
+  // expected-error @+1 {{a must be row-major with unit inner stride}}
+  smet.gemm %a, %b into %c {alpha = 1.0 : f32, beta = 0.0 : f32} : memref<4x8xf32, strided<[16, 2]>>, memref<8x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @loss(%l: tensor<2xf32>) {
+  // expected-error @+1 {{value has shape [2], expected []}}
+  smet.check_finite %l : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @pack(%a: memref<3xi32>) {
+  // expected-error @+1 {{expected the 5 arrays of a topology, got 1}}
+  %0 = smet.topology.pack %a : memref<3xi32> -> !smet.topology<32x64, block = [16, 16], nnz = 4>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @pack(%p: memref<3xi32>, %c: memref<4xi32>, %tp: memref<5xi32>, %s: memref<4xi16>) {
+  // expected-error @+1 {{coordinates has shape [4] of 'i32', expected [4] of 'i16'}}
+  %0 = smet.topology.pack %p, %c, %tp, %s, %c : memref<3xi32>, memref<4xi32>, memref<5xi32>, memref<4xi16>, memref<4xi32> -> !t
+  return
+}
+
+// -----
+
+func.func @kernel(%x: tensor<4xf32>) {
+  // expected-error @+1 {{kernel @missing does not name a function}}
+  %0 = smet.dispatch @missing ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
