@@ -79,7 +79,6 @@ Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::files
        {"hard_vocab_limit", "false"}, // so that it answers with the largest vocabulary, which goes into our message
        {"normalization_rule_name", "identity"},
        {"remove_extra_whitespaces", "false"},
-       {"add_dummy_prefix", "false"}, // the first word of a line is the same piece in training and behind a line break
        {"split_digits", "true"},
        {"byte_fallback", byteFallback ? "true" : "false"},
        {"character_coverage", byteFallback ? "0.9995" : "1.0"},

@@ -126,7 +126,7 @@ TEST_F(ReferenceNN, RMSNorm) {
 
 // Positions up to 4,200: the angles are large, and right only in double.
 TEST_F(ReferenceNN, Rope) {
-  const int64_t T = 4300, F = 12;
+  const int64_t T = 8400, F = 12;
   Array x = random(T * F);
   for (bool inverse : {false, true}) {
     std::string attributes =
