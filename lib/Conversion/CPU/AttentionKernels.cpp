@@ -135,8 +135,8 @@ struct Attention {
   }
 };
 
-struct AttentionKernel : KernelPattern<nn::AttentionOp> {
-  using KernelPattern::KernelPattern;
+struct AttentionKernel : CPUKernel<nn::AttentionOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::AttentionOp op, KernelBuilder &k) const final {
     auto shape = Shape::of(op);
     Tiles q = Tiles::of(op.getQ()), keys = Tiles::of(op.getK()), values = Tiles::of(op.getV()),
@@ -182,8 +182,8 @@ struct AttentionKernel : KernelPattern<nn::AttentionOp> {
   }
 };
 
-struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
-  using KernelPattern::KernelPattern;
+struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::AttentionGradOp op, KernelBuilder &k) const final {
     auto shape = Shape::of(op);
     Tiles q = Tiles::of(op.getQ()), keys = Tiles::of(op.getK()), values = Tiles::of(op.getV());
@@ -260,8 +260,8 @@ struct AttentionGradKernel : KernelPattern<nn::AttentionGradOp> {
 };
 
 // One query in every lane of its tile, cached keys in lanes.
-struct CachedAttentionKernel : KernelPattern<nn::CachedAttentionOp> {
-  using KernelPattern::KernelPattern;
+struct CachedAttentionKernel : CPUKernel<nn::CachedAttentionOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::CachedAttentionOp op, KernelBuilder &k) const final {
     Tiles q = Tiles::of(op.getQ()), key = Tiles::of(op.getK()), value = Tiles::of(op.getV()), o = Tiles::of(op.getO());
     Tiles keys = Tiles::of(op.getKCache()), values = Tiles::of(op.getVCache());

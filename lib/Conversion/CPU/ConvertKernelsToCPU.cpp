@@ -1,5 +1,6 @@
 //===- ConvertKernelsToCPU.cpp - the pass ---------------------------------===//
 #include "smet/Conversion/CPU.h"
+#include "smet/Conversion/KernelPattern.h"
 
 #include "smet/Dialect/NN/IR/NN.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace smet {
 #define GEN_PASS_DEF_CONVERTKERNELSTOCPUPASS
@@ -28,14 +28,9 @@ struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<Convert
     RewritePatternSet patterns(&getContext());
     populateSparseCPUKernels(patterns, target);
     populateNNCPUKernels(patterns, target);
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
     // What is left was not a kernel for this target: an op in f64 or in token-major layout, say.
-    getOperation().walk([&](KernelOpInterface op) {
-      if (isa<MemRefType>(op->getOperands().back().getType())) {
-        op->emitOpError("has no CPU kernel for these operand types");
-        signalPassFailure();
-      }
-    });
+    if (failed(convertKernels(getOperation(), std::move(patterns), "CPU kernel")))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -25,7 +25,7 @@ LogicalResult elementwise(KernelBuilder &k, int64_t width, ValueRange ins, Value
     sources.push_back(k.flatten(value).get());
   for (Value value : outs)
     targets.push_back(k.flatten(value).get());
-  parallelChunks(k, n / width * width, chunk, [&](Val begin, Val end) {
+  parallelPieces(k, k.index(n / width * width), chunk, [&](Val begin, Val end) {
     k.loop(begin, end, width, [&](Val i) {
       Vals inputs;
       for (Value source : sources)
@@ -47,30 +47,30 @@ LogicalResult elementwise(KernelBuilder &k, int64_t width, ValueRange ins, Value
 
 Val sigmoid(KernelBuilder &k, Val x) { return k.real(1, x.type()) / (k.exp(k.neg(x)) + 1); }
 
-struct AddKernel : KernelPattern<nn::AddOp> {
-  using KernelPattern::KernelPattern;
+struct AddKernel : CPUKernel<nn::AddOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::AddOp op, KernelBuilder &k) const final {
     return elementwise(k, target.vectorBits / 32, {op.getA(), op.getB()}, op.getC(),
                        [](Vals in) -> Vals { return {in[0] + in[1]}; });
   }
 };
 
-struct FillKernel : KernelPattern<nn::FillOp> {
-  using KernelPattern::KernelPattern;
+struct FillKernel : CPUKernel<nn::FillOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::FillOp op, KernelBuilder &k) const final {
     if (!isContiguousF32(op.getX()))
       return failure();
     Value x = k.flatten(op.getX()).get();
     int64_t n = cast<MemRefType>(x.getType()).getNumElements();
     Val value = k.real(op.getValue().convertToDouble(), k.b.getF32Type());
-    parallelChunks(k, n, chunk,
+    parallelPieces(k, k.index(n), chunk,
                    [&](Val begin, Val end) { k.loop(begin, end, 1, [&](Val i) { k.store(value, x, {i}); }); });
     return success();
   }
 };
 
-struct SiluMulKernel : KernelPattern<nn::SiluMulOp> {
-  using KernelPattern::KernelPattern;
+struct SiluMulKernel : CPUKernel<nn::SiluMulOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::SiluMulOp op, KernelBuilder &k) const final {
     return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp()}, op.getY(),
                        [&](Vals in) -> Vals { return {in[0] * sigmoid(k, in[0]) * in[1]}; });
@@ -78,8 +78,8 @@ struct SiluMulKernel : KernelPattern<nn::SiluMulOp> {
 };
 
 // With s = sigmoid(gate): dgate = dy up s (1 + gate (1 - s)), dup = dy gate s.
-struct SiluMulGradKernel : KernelPattern<nn::SiluMulGradOp> {
-  using KernelPattern::KernelPattern;
+struct SiluMulGradKernel : CPUKernel<nn::SiluMulGradOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::SiluMulGradOp op, KernelBuilder &k) const final {
     return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()},
                        [&](Vals in) -> Vals {

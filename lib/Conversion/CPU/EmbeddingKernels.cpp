@@ -7,8 +7,8 @@ using namespace smet;
 namespace {
 
 // Rows of the table become columns of lanes.
-struct EmbeddingKernel : KernelPattern<nn::EmbeddingOp> {
-  using KernelPattern::KernelPattern;
+struct EmbeddingKernel : CPUKernel<nn::EmbeddingOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::EmbeddingOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX());
     if (!x)
@@ -28,8 +28,8 @@ struct EmbeddingKernel : KernelPattern<nn::EmbeddingOp> {
 };
 
 // Parallel over features, tokens in order: no atomics, one order of summation.
-struct EmbeddingGradKernel : KernelPattern<nn::EmbeddingGradOp> {
-  using KernelPattern::KernelPattern;
+struct EmbeddingGradKernel : CPUKernel<nn::EmbeddingGradOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::EmbeddingGradOp op, KernelBuilder &k) const final {
     Tiles dx = Tiles::of(op.getDx());
     if (!dx)
@@ -37,10 +37,10 @@ struct EmbeddingGradKernel : KernelPattern<nn::EmbeddingGradOp> {
     auto table = cast<MemRefType>(op.getDtable().getType());
     int64_t tokens = cast<MemRefType>(op.getIds().getType()).getDimSize(0);
     Value all = k.flatten(op.getDtable()).get();
-    parallelChunks(k, table.getNumElements(), 1 << 16, [&](Val begin, Val end) {
+    parallelPieces(k, k.index(table.getNumElements()), 1 << 16, [&](Val begin, Val end) {
       k.loop(begin, end, 1, [&](Val i) { k.store(k.zero(k.b.getF32Type()), all, {i}); });
     });
-    parallelChunks(k, dx.features, 64, [&](Val begin, Val end) {
+    parallelPieces(k, k.index(dx.features), 64, [&](Val begin, Val end) {
       k.loop(0, tokens, 1, [&](Val token) {
         Val row = k.toIndex(k.load(op.getIds(), {token}));
         k.loop(begin, end, 1, [&](Val f) {

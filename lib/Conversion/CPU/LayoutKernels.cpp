@@ -11,8 +11,8 @@ bool isTokenMajor(Value value) {
   return type && type.getRank() == 2 && type.hasStaticShape();
 }
 
-struct PackKernel : KernelPattern<nn::PackOp> {
-  using KernelPattern::KernelPattern;
+struct PackKernel : CPUKernel<nn::PackOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::PackOp op, KernelBuilder &k) const final {
     Tiles y = Tiles::of(op.getY());
     if (!y || !isTokenMajor(op.getX()))
@@ -31,8 +31,8 @@ struct PackKernel : KernelPattern<nn::PackOp> {
   }
 };
 
-struct UnpackKernel : KernelPattern<nn::UnpackOp> {
-  using KernelPattern::KernelPattern;
+struct UnpackKernel : CPUKernel<nn::UnpackOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::UnpackOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX());
     if (!x || !isTokenMajor(op.getY()))
@@ -51,8 +51,8 @@ struct UnpackKernel : KernelPattern<nn::UnpackOp> {
 };
 
 // Every lane of the result holds the token.
-struct SelectTokenKernel : KernelPattern<nn::SelectTokenOp> {
-  using KernelPattern::KernelPattern;
+struct SelectTokenKernel : CPUKernel<nn::SelectTokenOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::SelectTokenOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)

@@ -16,8 +16,8 @@ void parallelPanels(KernelBuilder &k, int64_t rows, int64_t panel, function_ref<
 }
 
 // y[tile] = w x[tile]; a single token's threads share the rows of w.
-struct LinearKernel : KernelPattern<nn::LinearOp> {
-  using KernelPattern::KernelPattern;
+struct LinearKernel : CPUKernel<nn::LinearOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)
@@ -36,8 +36,8 @@ struct LinearKernel : KernelPattern<nn::LinearOp> {
 };
 
 // dx[tile] = wᵀ dy[tile]
-struct LinearGradInputKernel : KernelPattern<nn::LinearGradInputOp> {
-  using KernelPattern::KernelPattern;
+struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearGradInputOp op, KernelBuilder &k) const final {
     Tiles dy = Tiles::of(op.getDy()), dx = Tiles::of(op.getDx());
     if (!dy || !dx)
@@ -51,8 +51,8 @@ struct LinearGradInputKernel : KernelPattern<nn::LinearGradInputOp> {
 };
 
 // dw[rows] = sum over tiles of dy[tile][rows] x[tile]ᵀ, panel of rows by panel, tiles in order.
-struct LinearGradWeightKernel : KernelPattern<nn::LinearGradWeightOp> {
-  using KernelPattern::KernelPattern;
+struct LinearGradWeightKernel : CPUKernel<nn::LinearGradWeightOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearGradWeightOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy());
     if (!x || !dy)

@@ -67,8 +67,8 @@ struct Loss {
   }
 };
 
-struct LinearCrossEntropyKernel : KernelPattern<nn::LinearCrossEntropyOp> {
-  using KernelPattern::KernelPattern;
+struct LinearCrossEntropyKernel : CPUKernel<nn::LinearCrossEntropyOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearCrossEntropyOp op, KernelBuilder &k) const final {
     Loss loss(k, op.getX(), op.getW(), op.getTargets());
     if (!loss.valid())
@@ -109,8 +109,8 @@ struct LinearCrossEntropyKernel : KernelPattern<nn::LinearCrossEntropyOp> {
   }
 };
 
-struct LinearCrossEntropyGradKernel : KernelPattern<nn::LinearCrossEntropyGradOp> {
-  using KernelPattern::KernelPattern;
+struct LinearCrossEntropyGradKernel : CPUKernel<nn::LinearCrossEntropyGradOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearCrossEntropyGradOp op, KernelBuilder &k) const final {
     Loss loss(k, op.getX(), op.getW(), op.getTargets());
     Tiles dx = Tiles::of(op.getDx());

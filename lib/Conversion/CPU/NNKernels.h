@@ -2,8 +2,7 @@
 #ifndef SMET_LIB_CONVERSION_CPU_NNKERNELS_H
 #define SMET_LIB_CONVERSION_CPU_NNKERNELS_H
 
-#include "smet/Conversion/CPU.h"
-#include "smet/Conversion/KernelBuilder.h"
+#include "CPUKernel.h"
 #include "smet/Dialect/NN/IR/NN.h"
 
 #include <numeric>
@@ -30,37 +29,10 @@ struct Tiles {
   }
 };
 
-/// A pattern whose body is `LogicalResult emit(OpT op, KernelBuilder &k)`; the op is erased on success.
-template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
-  CPUTarget target;
-
-  KernelPattern(mlir::MLIRContext *context, const CPUTarget &target)
-      : mlir::OpRewritePattern<OpT>(context), target(target) {}
-  virtual mlir::LogicalResult emit(OpT op, KernelBuilder &k) const = 0;
-
-  mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
-    if (op->getNumResults())
-      return mlir::failure();
-    KernelBuilder k(rewriter, op.getLoc());
-    if (failed(emit(op, k)))
-      return mlir::failure();
-    rewriter.eraseOp(op);
-    return mlir::success();
-  }
-};
-
 /// Registers' worth of f32 lanes that a kernel with several accumulators works on at a time: a divisor of `lanes`.
 inline int64_t pieceOf(int64_t lanes, const CPUTarget &target) {
   int64_t registers = target.numRegisters >= 32 ? 4 : 2;
   return std::gcd(lanes, target.vectorBits / 32 * registers);
-}
-
-/// Splits [0, n) into ranges of at most `chunk` for the threads: body(begin, end).
-inline void parallelChunks(KernelBuilder &k, int64_t n, int64_t chunk, llvm::function_ref<void(Val, Val)> body) {
-  k.parallel(static_cast<int64_t>(llvm::divideCeil(n, chunk)), [&](Val i) {
-    Val begin = i * k.index(chunk);
-    body(begin, k.min(begin + k.index(chunk), k.index(n)));
-  });
 }
 
 void populateElementwiseKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);

@@ -22,8 +22,8 @@ Val reciprocalNorm(KernelBuilder &k, const Tiles &x, Val tile, double eps) {
   return k.real(1, sum.type()) / k.sqrt(mean + k.real(eps, sum.type()));
 }
 
-struct RMSNormKernel : KernelPattern<nn::RMSNormOp> {
-  using KernelPattern::KernelPattern;
+struct RMSNormKernel : CPUKernel<nn::RMSNormOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::RMSNormOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)
@@ -39,8 +39,8 @@ struct RMSNormKernel : KernelPattern<nn::RMSNormOp> {
 
 // dx = r g - x r^3 mean(x g) with g = gamma dy, tile by tile; then dgamma[f] = sum of dy x r, feature by feature, tiles
 // in order.
-struct RMSNormGradKernel : KernelPattern<nn::RMSNormGradOp> {
-  using KernelPattern::KernelPattern;
+struct RMSNormGradKernel : CPUKernel<nn::RMSNormGradOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::RMSNormGradOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy()), dx = Tiles::of(op.getDx());
     if (!x || !dy || !dx)
@@ -58,7 +58,7 @@ struct RMSNormGradKernel : KernelPattern<nn::RMSNormGradOp> {
         dx.store(k, r * g - x.load(k, tile, f) * factor, tile, f);
       });
     });
-    parallelChunks(k, x.features, 16, [&](Val begin, Val end) {
+    parallelPieces(k, k.index(x.features), 16, [&](Val begin, Val end) {
       k.loop(begin, end, 1, [&](Val f) {
         Val zero = k.zero(k.vectorOf(x.lanes, k.b.getF32Type()));
         Val sum = k.loop(0, x.tiles, 1, {zero}, [&](Val tile, Vals sum) -> Vals {

@@ -48,8 +48,8 @@ void rotate(KernelBuilder &k, const Tiles &x, const Tiles &y, Val tile, int64_t 
   });
 }
 
-struct RopeKernel : KernelPattern<nn::RopeOp> {
-  using KernelPattern::KernelPattern;
+struct RopeKernel : CPUKernel<nn::RopeOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::RopeOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)
@@ -71,8 +71,8 @@ struct RopeKernel : KernelPattern<nn::RopeOp> {
   }
 };
 
-struct RopeAtKernel : KernelPattern<nn::RopeAtOp> {
-  using KernelPattern::KernelPattern;
+struct RopeAtKernel : CPUKernel<nn::RopeAtOp> {
+  using CPUKernel::CPUKernel;
   LogicalResult emit(nn::RopeAtOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)

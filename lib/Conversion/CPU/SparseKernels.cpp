@@ -48,13 +48,6 @@ void smet::forPieces(KernelBuilder &k, int64_t n, int64_t step, function_ref<voi
     body(k.index(full), n - full);
 }
 
-void smet::parallelPieces(KernelBuilder &k, Val n, Val step, function_ref<void(Val, Val)> body) {
-  k.parallel((n + step - 1) / step, [&](Val piece) {
-    Val begin = piece * step;
-    body(begin, k.min(begin + step, n));
-  });
-}
-
 void smet::vectorLoop(KernelBuilder &k, Val begin, Val end, int64_t lanes, function_ref<void(Val)> body,
                       function_ref<void(Val)> rest) {
   Val full = begin + (end - begin) / lanes * lanes;

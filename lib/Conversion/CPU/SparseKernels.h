@@ -7,8 +7,7 @@
 #ifndef SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 #define SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 
-#include "smet/Conversion/CPU.h"
-#include "smet/Conversion/KernelBuilder.h"
+#include "CPUKernel.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 namespace smet {
@@ -51,8 +50,6 @@ int64_t lanesFor(const CPUTarget &target, int64_t width);
 
 /// Emits body(begin, size) over [0, n) in pieces of `step`: a loop over the full ones, then the rest.
 void forPieces(KernelBuilder &k, int64_t n, int64_t step, llvm::function_ref<void(Val, int64_t)> body);
-/// body(begin, end) in parallel over [0, n) in pieces of `step` (the last one may be shorter).
-void parallelPieces(KernelBuilder &k, Val n, Val step, llvm::function_ref<void(Val, Val)> body);
 /// body(i) for i in [begin, end) in steps of `lanes`, then rest(i) one by one.
 void vectorLoop(KernelBuilder &k, Val begin, Val end, int64_t lanes, llvm::function_ref<void(Val)> body,
                 llvm::function_ref<void(Val)> rest);
@@ -61,35 +58,6 @@ void populateSpmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &tar
 void populateSddmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
 void populateAdamKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
 void populateSlotKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
-
-/// A pattern from a function that emits the loops of an op, or fails before it created anything.
-template <typename OpT> class SparseKernel : public mlir::OpRewritePattern<OpT> {
-public:
-  using Emit = mlir::LogicalResult (*)(OpT, KernelBuilder &, const CPUTarget &);
-
-  SparseKernel(mlir::MLIRContext *context, CPUTarget target, Emit emit)
-      : mlir::OpRewritePattern<OpT>(context), target(target), emit(emit) {}
-
-  mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
-    KernelBuilder k(rewriter, op.getLoc());
-    if (failed(emit(op, k, target)))
-      return mlir::failure();
-    mlir::Operation *pack = op->getOperand(0).template getDefiningOp<TopologyPackOp>();
-    rewriter.eraseOp(op);
-    if (pack && pack->use_empty())
-      rewriter.eraseOp(pack);
-    return mlir::success();
-  }
-
-private:
-  CPUTarget target;
-  Emit emit;
-};
-
-template <typename OpT>
-void addKernel(mlir::RewritePatternSet &patterns, const CPUTarget &target, typename SparseKernel<OpT>::Emit emit) {
-  patterns.add<SparseKernel<OpT>>(patterns.getContext(), target, emit);
-}
 
 } // namespace smet
 

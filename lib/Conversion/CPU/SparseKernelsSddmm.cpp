@@ -231,64 +231,72 @@ bool supported(const CPUTarget &target, Value x, Value dy) {
   return isPackedF32(x) && isPackedF32(dy) && lanesFor(target, cast<MemRefType>(x.getType()).getDimSize(2)) >= group;
 }
 
-LogicalResult emitSddmm(SddmmOp op, KernelBuilder &k, const CPUTarget &target) {
-  auto arrays = topologyArrays(op.getTopology());
-  if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32(op.getDvalues()))
-    return failure();
-  TopologyType type = op.getTopology().getType();
-  int64_t size = type.getBlockSize();
-  Value dvalues = k.flatten(op.getDvalues()).get();
-  auto put = [&](Value buffer, Val from, Val to, int64_t lanes) {
-    auto load = [&](Value array, Val at) { return lanes ? k.loadVector(array, {at}, lanes) : k.load(array, {at}); };
-    Val sum = load(buffer, from);
-    if (op.getAccumulate())
-      sum = load(dvalues, to) + sum;
-    lanes ? k.storeVector(sum, dvalues, {to}) : k.store(sum, dvalues, {to});
-  };
-  SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), k.size(op.getDvalues(), 0));
-  emitter.emit([&](const Walk &walk, Val begin, Val end, Value buffer) {
-    int64_t lanes = target.vectorBits / 32;
-    auto copy = [&](Val from, Val to, Val count) {
-      vectorLoop(
-          k, k.index(0), count, lanes, [&](Val i) { put(buffer, from + i, to + i, lanes); },
-          [&](Val i) { put(buffer, from + i, to + i, 0); });
+struct SddmmKernel : CPUKernel<SddmmOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(SddmmOp op, KernelBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32(op.getDvalues()))
+      return failure();
+    TopologyType type = op.getTopology().getType();
+    int64_t size = type.getBlockSize();
+    Value dvalues = k.flatten(op.getDvalues()).get();
+    auto put = [&](Value buffer, Val from, Val to, int64_t lanes) {
+      auto load = [&](Value array, Val at) { return lanes ? k.loadVector(array, {at}, lanes) : k.load(array, {at}); };
+      Val sum = load(buffer, from);
+      if (op.getAccumulate())
+        sum = load(dvalues, to) + sum;
+      lanes ? k.storeVector(sum, dvalues, {to}) : k.store(sum, dvalues, {to});
     };
-    if (!walk.perm)
-      return copy(k.index(0), begin * size, (end - begin) * size);
-    k.loop(begin, end, 1, [&](Val entry) { copy((entry - begin) * size, walk.slot(k, entry) * size, k.index(size)); });
-  });
-  return success();
-}
-
-LogicalResult emitSddmmAdam(SddmmAdamOp op, KernelBuilder &k, const CPUTarget &target) {
-  auto arrays = topologyArrays(op.getTopology());
-  if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32(op.getValues()) || !isF32(op.getM()) ||
-      !isF32(op.getV()))
-    return failure();
-  TopologyType type = op.getTopology().getType();
-  int64_t size = type.getBlockSize();
-  AdamEmitter adam(k, target, op.getAdamw(), op.getLr(), op.getStep(),
-                   densityFor(k, op.getAdamw(), type, op.getValues()),
-                   /*countsAge=*/true);
-  Value w = k.flatten(op.getValues()).get(), m = k.flatten(op.getM()).get(), v = k.flatten(op.getV()).get(),
-        age = op.getAge();
-  SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), k.size(op.getValues(), 0));
-  emitter.emit([&](const Walk &walk, Val begin, Val end, Value buffer) {
-    auto load = [&](Val at, int64_t lanes) { return lanes ? k.loadVector(buffer, {at}, lanes) : k.load(buffer, {at}); };
-    if (size == 1)
-      return adam.updateSingles(
-          begin, end, [&](Val slot, int64_t lanes) { return load(slot - begin, lanes); }, w, m, v, age);
-    k.loop(begin, end, 1, [&](Val entry) {
-      auto gradient = [&](Val i, int64_t lanes) { return load((entry - begin) * size + i, lanes); };
-      adam.updateSlot(walk.slot(k, entry), size, gradient, w, m, v, age);
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), k.size(op.getDvalues(), 0));
+    emitter.emit([&](const Walk &walk, Val begin, Val end, Value buffer) {
+      int64_t lanes = target.vectorBits / 32;
+      auto copy = [&](Val from, Val to, Val count) {
+        vectorLoop(
+            k, k.index(0), count, lanes, [&](Val i) { put(buffer, from + i, to + i, lanes); },
+            [&](Val i) { put(buffer, from + i, to + i, 0); });
+      };
+      if (!walk.perm)
+        return copy(k.index(0), begin * size, (end - begin) * size);
+      k.loop(begin, end, 1,
+             [&](Val entry) { copy((entry - begin) * size, walk.slot(k, entry) * size, k.index(size)); });
     });
-  });
-  return success();
-}
+    return success();
+  }
+};
+
+struct SddmmAdamKernel : CPUKernel<SddmmAdamOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(SddmmAdamOp op, KernelBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32(op.getValues()) || !isF32(op.getM()) ||
+        !isF32(op.getV()))
+      return failure();
+    TopologyType type = op.getTopology().getType();
+    int64_t size = type.getBlockSize();
+    AdamEmitter adam(k, target, op.getAdamw(), op.getLr(), op.getStep(),
+                     densityFor(k, op.getAdamw(), type, op.getValues()),
+                     /*countsAge=*/true);
+    Value w = k.flatten(op.getValues()).get(), m = k.flatten(op.getM()).get(), v = k.flatten(op.getV()).get(),
+          age = op.getAge();
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), k.size(op.getValues(), 0));
+    emitter.emit([&](const Walk &walk, Val begin, Val end, Value buffer) {
+      auto load = [&](Val at, int64_t lanes) {
+        return lanes ? k.loadVector(buffer, {at}, lanes) : k.load(buffer, {at});
+      };
+      if (size == 1)
+        return adam.updateSingles(
+            begin, end, [&](Val slot, int64_t lanes) { return load(slot - begin, lanes); }, w, m, v, age);
+      k.loop(begin, end, 1, [&](Val entry) {
+        auto gradient = [&](Val i, int64_t lanes) { return load((entry - begin) * size + i, lanes); };
+        adam.updateSlot(walk.slot(k, entry), size, gradient, w, m, v, age);
+      });
+    });
+    return success();
+  }
+};
 
 } // namespace
 
 void smet::populateSddmmKernels(RewritePatternSet &patterns, const CPUTarget &target) {
-  addKernel<SddmmOp>(patterns, target, emitSddmm);
-  addKernel<SddmmAdamOp>(patterns, target, emitSddmmAdam);
+  patterns.add<SddmmKernel, SddmmAdamKernel>(patterns.getContext(), target);
 }

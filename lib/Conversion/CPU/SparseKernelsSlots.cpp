@@ -23,23 +23,26 @@ Val magnitude(KernelBuilder &k, Value flat, Val offset, int64_t size, int64_t la
   return total;
 }
 
-LogicalResult emitScore(ScoreOp op, KernelBuilder &k, const CPUTarget &target) {
-  if (!isF32(op.getValues()) || !isF32(op.getScore()))
-    return failure();
-  auto type = cast<MemRefType>(op.getValues().getType());
-  int64_t size = type.getDimSize(1) * type.getDimSize(2), lanes = target.vectorBits / 32;
-  Val slots = k.size(op.getValues(), 0);
-  Value flat = k.flatten(op.getValues()).get(), score = op.getScore();
-  parallelPieces(k, slots, std::max<int64_t>(itemElements / size, 1), [&](Val begin, Val end) {
-    if (size > 1)
-      return k.loop(begin, end, 1,
-                    [&](Val slot) { k.store(magnitude(k, flat, slot * size, size, lanes), score, {slot}); });
-    vectorLoop(
-        k, begin, end, lanes, [&](Val i) { k.storeVector(k.abs(k.loadVector(flat, {i}, lanes)), score, {i}); },
-        [&](Val i) { k.store(k.abs(k.load(flat, {i})), score, {i}); });
-  });
-  return success();
-}
+struct ScoreKernel : CPUKernel<ScoreOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(ScoreOp op, KernelBuilder &k) const final {
+    if (!isF32(op.getValues()) || !isF32(op.getScore()))
+      return failure();
+    auto type = cast<MemRefType>(op.getValues().getType());
+    int64_t size = type.getDimSize(1) * type.getDimSize(2), lanes = target.vectorBits / 32;
+    Val slots = k.size(op.getValues(), 0);
+    Value flat = k.flatten(op.getValues()).get(), score = op.getScore();
+    parallelPieces(k, slots, std::max<int64_t>(itemElements / size, 1), [&](Val begin, Val end) {
+      if (size > 1)
+        return k.loop(begin, end, 1,
+                      [&](Val slot) { k.store(magnitude(k, flat, slot * size, size, lanes), score, {slot}); });
+      vectorLoop(
+          k, begin, end, lanes, [&](Val i) { k.storeVector(k.abs(k.loadVector(flat, {i}, lanes)), score, {i}); },
+          [&](Val i) { k.store(k.abs(k.load(flat, {i})), score, {i}); });
+    });
+    return success();
+  }
+};
 
 /// body(slot, row block, column block) over all slots, in parallel by row blocks.
 void forSlots(KernelBuilder &k, TopologyType type, const TopologyArrays &arrays,
@@ -64,38 +67,42 @@ void forElements(KernelBuilder &k, TopologyType type, const TopologyArrays &arra
   });
 }
 
-LogicalResult emitToDense(ToDenseOp op, KernelBuilder &k, const CPUTarget &) {
-  auto arrays = topologyArrays(op.getTopology());
-  if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
-    return failure();
-  TopologyType type = op.getTopology().getType();
-  forElements(
-      k, type, *arrays,
-      [&](Val rowBlock) {
-        k.loop(0, type.getBlockRows(), 1, [&](Val r) {
-          k.loop(0, type.getCols(), 1, [&](Val column) {
-            k.store(0, op.getDense(), {rowBlock * type.getBlockRows() + r, column});
+struct ToDenseKernel : CPUKernel<ToDenseOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(ToDenseOp op, KernelBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
+      return failure();
+    TopologyType type = op.getTopology().getType();
+    forElements(
+        k, type, *arrays,
+        [&](Val rowBlock) {
+          k.loop(0, type.getBlockRows(), 1, [&](Val r) {
+            k.loop(0, type.getCols(), 1, [&](Val column) {
+              k.store(0, op.getDense(), {rowBlock * type.getBlockRows() + r, column});
+            });
           });
-        });
-      },
-      [&](Vals element, Vals place) { k.store(k.load(op.getValues(), element), op.getDense(), place); });
-  return success();
-}
+        },
+        [&](Vals element, Vals place) { k.store(k.load(op.getValues(), element), op.getDense(), place); });
+    return success();
+  }
+};
 
-LogicalResult emitFromDense(FromDenseOp op, KernelBuilder &k, const CPUTarget &) {
-  auto arrays = topologyArrays(op.getTopology());
-  if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
-    return failure();
-  forElements(
-      k, op.getTopology().getType(), *arrays, [](Val) {},
-      [&](Vals element, Vals place) { k.store(k.load(op.getDense(), place), op.getValues(), element); });
-  return success();
-}
+struct FromDenseKernel : CPUKernel<FromDenseOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(FromDenseOp op, KernelBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
+      return failure();
+    forElements(
+        k, op.getTopology().getType(), *arrays, [](Val) {},
+        [&](Vals element, Vals place) { k.store(k.load(op.getDense(), place), op.getValues(), element); });
+    return success();
+  }
+};
 
 } // namespace
 
 void smet::populateSlotKernels(RewritePatternSet &patterns, const CPUTarget &target) {
-  addKernel<ScoreOp>(patterns, target, emitScore);
-  addKernel<ToDenseOp>(patterns, target, emitToDense);
-  addKernel<FromDenseOp>(patterns, target, emitFromDense);
+  patterns.add<ScoreKernel, ToDenseKernel, FromDenseKernel>(patterns.getContext(), target);
 }

@@ -161,16 +161,19 @@ private:
   int64_t chains; ///< independent sums an accumulator is split into
 };
 
-LogicalResult emitSpmm(SpmmOp op, KernelBuilder &k, const CPUTarget &target) {
-  auto arrays = topologyArrays(op.getTopology());
-  if (failed(arrays) || !isF32(op.getValues()) || !isPackedF32(op.getX()) || !isPackedF32(op.getY()))
-    return failure();
-  SpmmEmitter(op, k, target, *arrays).emit();
-  return success();
-}
+struct SpmmKernel : CPUKernel<SpmmOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(SpmmOp op, KernelBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    if (failed(arrays) || !isF32(op.getValues()) || !isPackedF32(op.getX()) || !isPackedF32(op.getY()))
+      return failure();
+    SpmmEmitter(op, k, target, *arrays).emit();
+    return success();
+  }
+};
 
 } // namespace
 
 void smet::populateSpmmKernels(RewritePatternSet &patterns, const CPUTarget &target) {
-  addKernel<SpmmOp>(patterns, target, emitSpmm);
+  patterns.add<SpmmKernel>(patterns.getContext(), target);
 }

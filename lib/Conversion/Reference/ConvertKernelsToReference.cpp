@@ -17,7 +17,6 @@
 #include "mlir/Dialect/SparseTensor/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace smet {
 #define GEN_PASS_DEF_CONVERTKERNELSTOREFERENCEPASS
@@ -33,18 +32,8 @@ struct ConvertKernelsToReferencePass : smet::impl::ConvertKernelsToReferencePass
     RewritePatternSet patterns(&getContext());
     populateNNReference(patterns);
     populateSparseReference(patterns);
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
-    getOperation().walk([&](KernelOpInterface op) {
-      if (isa<MemRefType>(op->getOperands().back().getType())) {
-        op->emitOpError("has no reference lowering for these operand types");
-        signalPassFailure();
-      }
-    });
-    // The topology was read through its arrays.
-    getOperation().walk([](TopologyPackOp pack) {
-      if (pack->use_empty())
-        pack.erase();
-    });
+    if (failed(convertKernels(getOperation(), std::move(patterns), "reference lowering")))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -62,16 +62,16 @@ LogicalResult elementwise(KernelBuilder &k, ValueRange ins, ValueRange outs,
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-struct AddReference : ReferencePattern<nn::AddOp> {
-  using ReferencePattern::ReferencePattern;
+struct AddReference : KernelPattern<nn::AddOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::AddOp op, KernelBuilder &k) const final {
     return elementwise(k, {op.getA(), op.getB()}, op.getC(),
                        [](KernelBuilder &, Vals in) -> Vals { return {in[0] + in[1]}; });
   }
 };
 
-struct FillReference : ReferencePattern<nn::FillOp> {
-  using ReferencePattern::ReferencePattern;
+struct FillReference : KernelPattern<nn::FillOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::FillOp op, KernelBuilder &k) const final {
     linalg::FillOp::create(k.b, k.loc, k.real(op.getValue().convertToDouble(), elementOf(op.getX())).get(), op.getX());
     return success();
@@ -80,16 +80,16 @@ struct FillReference : ReferencePattern<nn::FillOp> {
 
 Val sigmoid(KernelBuilder &k, Val x) { return k.real(1, x.type()) / (k.exp(k.neg(x)) + 1); }
 
-struct SiluMulReference : ReferencePattern<nn::SiluMulOp> {
-  using ReferencePattern::ReferencePattern;
+struct SiluMulReference : KernelPattern<nn::SiluMulOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::SiluMulOp op, KernelBuilder &k) const final {
     return elementwise(k, {op.getGate(), op.getUp()}, op.getY(),
                        [](KernelBuilder &k, Vals in) -> Vals { return {in[0] * sigmoid(k, in[0]) * in[1]}; });
   }
 };
 
-struct SiluMulGradReference : ReferencePattern<nn::SiluMulGradOp> {
-  using ReferencePattern::ReferencePattern;
+struct SiluMulGradReference : KernelPattern<nn::SiluMulGradOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::SiluMulGradOp op, KernelBuilder &k) const final {
     return elementwise(k, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()},
                        [](KernelBuilder &k, Vals in) -> Vals {
@@ -103,8 +103,8 @@ struct SiluMulGradReference : ReferencePattern<nn::SiluMulGradOp> {
 // Embedding, norm, rope
 //===----------------------------------------------------------------------===//
 
-struct EmbeddingReference : ReferencePattern<nn::EmbeddingOp> {
-  using ReferencePattern::ReferencePattern;
+struct EmbeddingReference : KernelPattern<nn::EmbeddingOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::EmbeddingOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -115,8 +115,8 @@ struct EmbeddingReference : ReferencePattern<nn::EmbeddingOp> {
   }
 };
 
-struct EmbeddingGradReference : ReferencePattern<nn::EmbeddingGradOp> {
-  using ReferencePattern::ReferencePattern;
+struct EmbeddingGradReference : KernelPattern<nn::EmbeddingGradOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::EmbeddingGradOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getDx()))
       return failure();
@@ -136,8 +136,8 @@ Val reciprocalNorm(KernelBuilder &k, Value x, Val t, double eps) {
   return k.real(1, type) / k.sqrt(sum / k.real(features, type) + k.real(eps, type));
 }
 
-struct RMSNormReference : ReferencePattern<nn::RMSNormOp> {
-  using ReferencePattern::ReferencePattern;
+struct RMSNormReference : KernelPattern<nn::RMSNormOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::RMSNormOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -151,8 +151,8 @@ struct RMSNormReference : ReferencePattern<nn::RMSNormOp> {
   }
 };
 
-struct RMSNormGradReference : ReferencePattern<nn::RMSNormGradOp> {
-  using ReferencePattern::ReferencePattern;
+struct RMSNormGradReference : KernelPattern<nn::RMSNormGradOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::RMSNormGradOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -199,8 +199,8 @@ void rotate(KernelBuilder &k, Value x, Value y, Val t, Val position, int64_t hea
   });
 }
 
-struct RopeReference : ReferencePattern<nn::RopeOp> {
-  using ReferencePattern::ReferencePattern;
+struct RopeReference : KernelPattern<nn::RopeOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::RopeOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -212,8 +212,8 @@ struct RopeReference : ReferencePattern<nn::RopeOp> {
   }
 };
 
-struct RopeAtReference : ReferencePattern<nn::RopeAtOp> {
-  using ReferencePattern::ReferencePattern;
+struct RopeAtReference : KernelPattern<nn::RopeAtOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::RopeAtOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -246,8 +246,8 @@ struct Heads {
   }
 };
 
-struct AttentionReference : ReferencePattern<nn::AttentionOp> {
-  using ReferencePattern::ReferencePattern;
+struct AttentionReference : KernelPattern<nn::AttentionOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::AttentionOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getQ()))
       return failure();
@@ -270,8 +270,8 @@ struct AttentionReference : ReferencePattern<nn::AttentionOp> {
   }
 };
 
-struct AttentionGradReference : ReferencePattern<nn::AttentionGradOp> {
-  using ReferencePattern::ReferencePattern;
+struct AttentionGradReference : KernelPattern<nn::AttentionGradOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::AttentionGradOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getQ()))
       return failure();
@@ -299,8 +299,8 @@ struct AttentionGradReference : ReferencePattern<nn::AttentionGradOp> {
   }
 };
 
-struct CachedAttentionReference : ReferencePattern<nn::CachedAttentionOp> {
-  using ReferencePattern::ReferencePattern;
+struct CachedAttentionReference : KernelPattern<nn::CachedAttentionOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::CachedAttentionOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getQ()))
       return failure();
@@ -326,8 +326,8 @@ struct CachedAttentionReference : ReferencePattern<nn::CachedAttentionOp> {
   }
 };
 
-struct SelectTokenReference : ReferencePattern<nn::SelectTokenOp> {
-  using ReferencePattern::ReferencePattern;
+struct SelectTokenReference : KernelPattern<nn::SelectTokenOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::SelectTokenOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -359,8 +359,8 @@ LogicalResult matmul(KernelBuilder &k, Value a, ArrayRef<unsigned> dimsA, Value 
   return success();
 }
 
-struct LinearReference : ReferencePattern<nn::LinearOp> {
-  using ReferencePattern::ReferencePattern;
+struct LinearReference : KernelPattern<nn::LinearOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -368,8 +368,8 @@ struct LinearReference : ReferencePattern<nn::LinearOp> {
   }
 };
 
-struct LinearGradInputReference : ReferencePattern<nn::LinearGradInputOp> {
-  using ReferencePattern::ReferencePattern;
+struct LinearGradInputReference : KernelPattern<nn::LinearGradInputOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearGradInputOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getDy()))
       return failure();
@@ -377,8 +377,8 @@ struct LinearGradInputReference : ReferencePattern<nn::LinearGradInputOp> {
   }
 };
 
-struct LinearGradWeightReference : ReferencePattern<nn::LinearGradWeightOp> {
-  using ReferencePattern::ReferencePattern;
+struct LinearGradWeightReference : KernelPattern<nn::LinearGradWeightOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearGradWeightOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -396,8 +396,8 @@ Val isValid(KernelBuilder &k, Val target) {
   return k.compare(Compare::lt, target, k.integer(std::numeric_limits<int32_t>::min(), target.type()));
 }
 
-struct LinearCrossEntropyReference : ReferencePattern<nn::LinearCrossEntropyOp> {
-  using ReferencePattern::ReferencePattern;
+struct LinearCrossEntropyReference : KernelPattern<nn::LinearCrossEntropyOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearCrossEntropyOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
@@ -422,8 +422,8 @@ struct LinearCrossEntropyReference : ReferencePattern<nn::LinearCrossEntropyOp> 
   }
 };
 
-struct LinearCrossEntropyGradReference : ReferencePattern<nn::LinearCrossEntropyGradOp> {
-  using ReferencePattern::ReferencePattern;
+struct LinearCrossEntropyGradReference : KernelPattern<nn::LinearCrossEntropyGradOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearCrossEntropyGradOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();

@@ -87,8 +87,8 @@ Value splitFeatures(KernelBuilder &k, Value memref, int64_t block) {
                                        ArrayRef<ReassociationIndices>{{0}, {1, 2}});
 }
 
-struct SpmmReference : ReferencePattern<SpmmOp> {
-  using ReferencePattern::ReferencePattern;
+struct SpmmReference : KernelPattern<SpmmOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(SpmmOp op, KernelBuilder &k) const final {
     auto weight = Weight::of(op.getTopology());
     if (failed(weight) || cast<MemRefType>(op.getX().getType()).getRank() != 2)
@@ -134,8 +134,8 @@ Val sampledProduct(KernelBuilder &k, TopologyType type, Value x, Value dy, Val i
   })[0];
 }
 
-struct SddmmReference : ReferencePattern<SddmmOp> {
-  using ReferencePattern::ReferencePattern;
+struct SddmmReference : KernelPattern<SddmmOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(SddmmOp op, KernelBuilder &k) const final {
     auto weight = Weight::of(op.getTopology());
     if (failed(weight) || cast<MemRefType>(op.getX().getType()).getRank() != 2)
@@ -224,8 +224,8 @@ LogicalResult adamOnSlots(OpT op, KernelBuilder &k, function_ref<Val(Weight &, V
   return success();
 }
 
-struct AdamStepReference : ReferencePattern<AdamStepOp> {
-  using ReferencePattern::ReferencePattern;
+struct AdamStepReference : KernelPattern<AdamStepOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(AdamStepOp op, KernelBuilder &k) const final {
     return adamOnSlots(op, k, [&](Weight &, Val slot, Val, Val, Val r, Val c) {
       return k.load(op.getGrad(), {slot, r, c});
@@ -233,8 +233,8 @@ struct AdamStepReference : ReferencePattern<AdamStepOp> {
   }
 };
 
-struct SddmmAdamReference : ReferencePattern<SddmmAdamOp> {
-  using ReferencePattern::ReferencePattern;
+struct SddmmAdamReference : KernelPattern<SddmmAdamOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(SddmmAdamOp op, KernelBuilder &k) const final {
     if (cast<MemRefType>(op.getX().getType()).getRank() != 2)
       return failure();
@@ -255,8 +255,8 @@ void forEachIndex(KernelBuilder &k, Value memref, function_ref<void(Vals)> body,
   });
 }
 
-struct DenseAdamStepReference : ReferencePattern<DenseAdamStepOp> {
-  using ReferencePattern::ReferencePattern;
+struct DenseAdamStepReference : KernelPattern<DenseAdamStepOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(DenseAdamStepOp op, KernelBuilder &k) const final {
     Val step = k.toIndex(k.load(op.getStep(), {})), lr = k.cast(k.load(op.getLr(), {}), k.b.getF64Type());
     Adam adam(k, op.getAdamw(), elementOf(op.getW()), step, lr);
@@ -270,8 +270,8 @@ struct DenseAdamStepReference : ReferencePattern<DenseAdamStepOp> {
 // Score, export, import
 //===----------------------------------------------------------------------===//
 
-struct ScoreReference : ReferencePattern<ScoreOp> {
-  using ReferencePattern::ReferencePattern;
+struct ScoreReference : KernelPattern<ScoreOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(ScoreOp op, KernelBuilder &k) const final {
     Value values = op.getValues();
     k.loop(0, k.size(values, 0), 1, [&](Val slot) {
@@ -287,8 +287,8 @@ struct ScoreReference : ReferencePattern<ScoreOp> {
   }
 };
 
-struct ToDenseReference : ReferencePattern<ToDenseOp> {
-  using ReferencePattern::ReferencePattern;
+struct ToDenseReference : KernelPattern<ToDenseOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(ToDenseOp op, KernelBuilder &k) const final {
     auto weight = Weight::of(op.getTopology());
     if (failed(weight))
@@ -304,8 +304,8 @@ struct ToDenseReference : ReferencePattern<ToDenseOp> {
   }
 };
 
-struct FromDenseReference : ReferencePattern<FromDenseOp> {
-  using ReferencePattern::ReferencePattern;
+struct FromDenseReference : KernelPattern<FromDenseOp> {
+  using KernelPattern::KernelPattern;
   LogicalResult emit(FromDenseOp op, KernelBuilder &k) const final {
     auto weight = Weight::of(op.getTopology());
     if (failed(weight))

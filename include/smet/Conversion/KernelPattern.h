@@ -1,0 +1,38 @@
+//===- KernelPattern.h - an op on memrefs becomes loops ---------*- C++ -*-===//
+//
+// What the kernel conversions of all targets share: one pattern an op, and the pass around them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_CONVERSION_KERNELPATTERN_H
+#define SMET_CONVERSION_KERNELPATTERN_H
+
+#include "smet/Conversion/KernelBuilder.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace smet {
+
+/// A pattern whose body is `emit`: it writes the loops of an op on memrefs, or fails before it created anything. The op
+/// is erased on success.
+template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
+  using mlir::OpRewritePattern<OpT>::OpRewritePattern;
+  virtual mlir::LogicalResult emit(OpT op, KernelBuilder &k) const = 0;
+
+  mlir::LogicalResult matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
+    if (op->getNumResults())
+      return mlir::failure();
+    KernelBuilder k(rewriter, op.getLoc());
+    if (failed(emit(op, k)))
+      return mlir::failure();
+    rewriter.eraseOp(op);
+    return mlir::success();
+  }
+};
+
+/// Rewrites every smet and nn op on memrefs below `root` by its pattern; one that is left is an error that names
+/// `lowering` ("CPU kernel", say). Topologies were read through their arrays: their packs go where nothing uses them.
+mlir::LogicalResult convertKernels(mlir::Operation *root, mlir::RewritePatternSet patterns, llvm::StringRef lowering);
+
+} // namespace smet
+
+#endif // SMET_CONVERSION_KERNELPATTERN_H
