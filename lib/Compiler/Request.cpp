@@ -148,6 +148,8 @@ public:
   explicit Compilation(const CompileRequest &request) : options{request.target, "", "", ""}, context(registry()) {
     context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
       std::lock_guard lock(mutex);
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
+        llvm::errs() << "warning: " << diagnostic.str() << "\n"; // else lost when all goes well
       diagnostics += "\n" + diagnostic.str();
     });
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/support/File.h"
 #include "runtime/support/Hash.h"
+#include "runtime/support/Interrupt.h"
 
 #include <bit>
 #include <cstring>
@@ -100,7 +101,8 @@ Status build(const fs::path &path, const TextFiles &text, const Tokenizer &token
     return std::unexpected(file.error());
   ShardWriter writer(*file, trailer);
   auto read = text.read([&](std::string_view piece, bool documentStart) {
-    return tokenizePiece(piece, documentStart, tokenizer, writer);
+    Status going = checkInterrupt("tokenizing");
+    return going ? tokenizePiece(piece, documentStart, tokenizer, writer) : going;
   });
   if (!read)
     return read;

@@ -92,6 +92,15 @@ Expected<Manifest> readManifest(void *handle, const std::string &path) {
 Program::Program(std::shared_ptr<Library> library, std::unique_ptr<const Manifest> manifest, std::string path)
     : library(std::move(library)), theManifest(std::move(manifest)), path(std::move(path)) {}
 
+Status Program::check(const std::filesystem::path &file) {
+  std::string path = file.string();
+  Library library;
+  library.descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (library.descriptor < 0)
+    return fail("cannot open program '{}': {}", path, std::strerror(errno));
+  return verify(library.descriptor, path);
+}
+
 Expected<Program> Program::load(const std::filesystem::path &file) {
   std::string path = file.string();
   auto library = std::make_shared<Library>();

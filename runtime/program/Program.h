@@ -21,6 +21,9 @@ public:
   /// every entry point is there.
   static Expected<Program> load(const std::filesystem::path &path);
 
+  /// Only the first part of that: is the file whole, as it was written?
+  static Status check(const std::filesystem::path &path);
+
   const Manifest &manifest() const { return *theManifest; }
   /// The function of an entry point; an error names those that exist.
   Expected<smet_entry> entry(std::string_view name) const;

@@ -17,6 +17,7 @@ namespace smet::rt {
 
 struct Error {
   std::string message;
+  int signal = 0; ///< of an interruption by the user, which is no fault: the signal; 0 otherwise
 };
 
 template <typename T> using Expected = std::expected<T, Error>;

@@ -3,6 +3,8 @@
 #include "runtime/train/Commands.h"
 
 #include "runtime/support/File.h"
+#include "runtime/support/Interrupt.h"
+#include "runtime/support/Print.h"
 #include "runtime/train/CompilerProcess.h"
 #include "runtime/train/Inspect.h"
 #include "runtime/train/Metrics.h"
@@ -65,8 +67,10 @@ Expected<nlohmann::json> readModelConfig(const fs::path &file) {
 }
 
 Expected<TrainOptions> runOptions(const fs::path &run) {
-  fs::path folder = run.has_filename() ? run : run.parent_path();
   std::error_code error;
+  fs::path folder = fs::absolute(run, error).lexically_normal();
+  if (!folder.has_filename())
+    folder = folder.parent_path();
   if (!fs::exists(folder / "config.toml", error) && fs::exists(folder / "state.json", error))
     folder = folder.parent_path();
   TrainOptions options;
@@ -102,20 +106,45 @@ Status checkTrainInputs(const TrainOptions &options, int64_t modelVocabulary) {
   return modelVocabulary > 0 ? tokenizer->checkVocabulary(modelVocabulary) : Status();
 }
 
+static int64_t vocabularyOf(const Manifest &manifest) {
+  return manifest.config.value("model", nlohmann::json::object()).value("vocab_size", int64_t(0));
+}
+
+/// Which of `smet compile --kind` a command needs.
+static Status checkKind(const Manifest &manifest, std::string_view kind, const fs::path &program) {
+  if (manifest.kind == kind)
+    return {};
+  return fail("'{}' is a program of kind {}; this command takes one that was compiled with --kind {}", program.string(),
+              manifest.kind, kind);
+}
+
+static Status checkVocabulary(const Tokenizer &tokenizer, const Manifest &manifest) {
+  int64_t vocabulary = vocabularyOf(manifest);
+  return vocabulary > 0 ? tokenizer.checkVocabulary(vocabulary) : Status();
+}
+
 namespace {
 
-/// A program that is ready to run.
+/// A program that is ready to run, of the kind that a command needs and with room for the tokenizer's pieces.
 struct Loaded {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Instance> instance;
 
-  static Expected<Loaded> load(const fs::path &program, int64_t threads) {
+  static Expected<Loaded> load(const fs::path &program, std::string_view kind, const Tokenizer &tokenizer,
+                               int64_t threads) {
+    if (threads < 0 || threads > TrainOptions::kMaxThreads)
+      return fail("--threads must be in [0, {}], got {}", TrainOptions::kMaxThreads, threads);
     auto pool = ThreadPool::create(static_cast<int>(threads));
     if (!pool)
       return std::unexpected(pool.error());
     auto instance = Instance::load(program, **pool);
     if (!instance)
       return std::unexpected(instance.error());
+    Status fits = checkKind((*instance)->manifest(), kind, program);
+    if (fits)
+      fits = checkVocabulary(tokenizer, (*instance)->manifest());
+    if (!fits)
+      return std::unexpected(fits.error());
     return Loaded{std::move(*pool), std::move(*instance)};
   }
 };
@@ -133,7 +162,7 @@ struct Corpus {
     if (!text)
       return std::unexpected(text.error());
     auto shard = TokenShard::open(*text, *tokenizer, cacheFolder(cache) / "tokens",
-                                  [](std::string_view note) { fmt::print(stderr, "smet: {}\n", note); });
+                                  [](std::string_view note) { print(stderr, "smet: {}\n", note); });
     if (!shard)
       return std::unexpected(shard.error());
     return Corpus{std::move(*tokenizer), std::move(*shard)};
@@ -141,15 +170,6 @@ struct Corpus {
 };
 
 } // namespace
-
-static int64_t vocabularyOf(const Manifest &manifest) {
-  return manifest.config.value("model", nlohmann::json::object()).value("vocab_size", int64_t(0));
-}
-
-static Status checkVocabulary(const Tokenizer &tokenizer, const Manifest &manifest) {
-  int64_t vocabulary = vocabularyOf(manifest);
-  return vocabulary > 0 ? tokenizer.checkVocabulary(vocabulary) : Status();
-}
 
 /// A number of a record; NaN is null in JSON.
 static double number(const nlohmann::json &record, const char *key) {
@@ -163,27 +183,27 @@ static void printSummary(const TrainResult &result, const TrainOptions &options,
   CurveStyle style;
   style.unicode = localeIsUtf8();
   if (records && !records->empty()) {
-    fmt::print("\ntraining loss (nats a token) over steps\n\n{}\n\n",
-               drawCurve(lossCurve(*records, 2 * style.width), style));
+    print("\ntraining loss (nats a token) over steps\n\n{}\n\n",
+          drawCurve(lossCurve(*records, 2 * style.width), style));
     auto validated = std::ranges::find_if(records->rbegin(), records->rend(),
                                           [](const nlohmann::json &r) { return r.contains("val_perplexity"); });
     if (validated != records->rend())
-      fmt::print("  {:<16} perplexity {:.2f}, loss {:.4f}, {:.4f} bits a character (step {})\n", "validation",
-                 number(*validated, "val_perplexity"), number(*validated, "val_loss"),
-                 number(*validated, "val_bits_per_character"), (*validated)["step"].get<int64_t>());
-    fmt::print("  {:<16} {} tokens/s, {:.1f} ms a step\n\n", "speed",
-               countText(number(records->back(), "tokens_per_second")), number(records->back(), "ms_per_step"));
+      print("  {:<16} perplexity {:.2f}, loss {:.4f}, {:.4f} bits a character (step {})\n", "validation",
+            number(*validated, "val_perplexity"), number(*validated, "val_loss"),
+            number(*validated, "val_bits_per_character"), (*validated)["step"].get<int64_t>());
+    print("  {:<16} {} tokens/s, {:.1f} ms a step\n\n", "speed",
+          countText(number(records->back(), "tokens_per_second")), number(records->back(), "ms_per_step"));
   }
-  fmt::print("{}\n  {:<16} {}\n", memoryTable(manifest), "checkpoint", result.checkpoint.string());
+  print("{}\n  {:<16} {}\n", memoryTable(manifest), "checkpoint", result.checkpoint.string());
 }
 
 static int reportLossNotFinite(const TrainResult &result) {
   std::string last = result.checkpoint.empty() ? "no checkpoint was saved before it"
                                                : "the last good checkpoint is " + result.checkpoint.string();
-  fmt::print(stderr,
-             "smet: error: the loss of step {} is NaN or infinite; training stopped before the optimizer changed "
-             "anything; {}. A lower --lr or a longer --lr-warmup may help\n",
-             result.step + 1, last);
+  print(stderr,
+        "smet: error: the loss of step {} is NaN or infinite; training stopped before the optimizer changed "
+        "anything; {}. A lower --lr or a longer --lr-warmup may help\n",
+        result.step + 1, last);
   return kLossNotFinite;
 }
 
@@ -192,12 +212,12 @@ static int reportTraining(const TrainResult &result, const TrainOptions &options
   case Ending::LossNotFinite:
     return reportLossNotFinite(result);
   case Ending::Interrupted:
-    fmt::print("stopped by {} after step {}, saved in {}; continue with --resume\n",
-               result.signal == SIGINT ? "Ctrl-C" : "SIGTERM", result.step, result.checkpoint.string());
+    print("stopped by {} after step {}, saved in {}; continue with --resume\n", signalText(result.signal), result.step,
+          result.checkpoint.string());
     return 128 + result.signal;
   case Ending::StoppedAfter:
-    fmt::print("stopped after step {} of {}, saved in {}; continue with --resume\n", result.step, options.steps,
-               result.checkpoint.string());
+    print("stopped after step {} of {}, saved in {}; continue with --resume\n", result.step, options.steps,
+          result.checkpoint.string());
     return kOk;
   case Ending::Finished:
     printSummary(result, options, manifest);
@@ -211,25 +231,25 @@ Expected<int> runTrain(const fs::path &program, const TrainOptions &options) {
     auto manifest = readManifest(program);
     if (!manifest)
       return std::unexpected(manifest.error());
-    fmt::print("{}", planText(*manifest));
+    if (Status kind = checkKind(*manifest, "train", program); !kind)
+      return std::unexpected(kind.error());
+    print("{}", planText(*manifest));
     return kOk;
   }
+  std::signal(SIGPIPE, SIG_IGN); // a reader of the output that goes away must not cost the run
   auto corpus = Corpus::open(options.data.text, options.tokenizer.text, options.cacheDir.text);
   if (!corpus)
     return std::unexpected(corpus.error());
-  auto loaded = Loaded::load(program, options.threads);
+  auto loaded = Loaded::load(program, "train", corpus->tokenizer, options.threads);
   if (!loaded)
     return std::unexpected(loaded.error());
-  const Manifest &manifest = loaded->instance->manifest();
-  if (Status fits = checkVocabulary(corpus->tokenizer, manifest); !fits)
-    return std::unexpected(fits.error());
 
   Progress progress(stdout, options.logEvery);
   auto result = train({*loaded->instance, corpus->shard, corpus->tokenizer, options, progress});
   progress.finish();
   if (!result)
     return std::unexpected(result.error());
-  return reportTraining(*result, options, manifest);
+  return reportTraining(*result, options, loaded->instance->manifest());
 }
 
 /// Opens the checkpoint, prints its warnings and fills the program's tensors.
@@ -240,20 +260,36 @@ static Status loadInto(Instance &instance, const fs::path &folder, bool complete
   if (!*checkpoint)
     return fail("{} holds no checkpoint", folder.string());
   for (const std::string &warning : (*checkpoint)->warnings)
-    fmt::print(stderr, "smet: warning: {}\n", warning);
+    print(stderr, "smet: warning: {}\n", warning);
   return loadTensors(**checkpoint, checkpointTensors(instance.manifest(), instance.arena().base()), complete);
 }
 
-Expected<int> runEval(const fs::path &program, const EvalOptions &options) {
+/// Fills what is empty with what the checkpoint's run used; its config.toml is read only then.
+static Status completeFromRun(const fs::path &checkpoint, fs::path &tokenizer, fs::path *data) {
+  if (!tokenizer.empty() && (!data || !data->empty()))
+    return {};
+  auto run = runOptions(checkpoint);
+  if (!run)
+    return fail("{}; without it, give {}--tokenizer", run.error().message, data ? "--data and " : "");
+  if (tokenizer.empty())
+    tokenizer = run->tokenizer.text;
+  if (data && data->empty())
+    *data = run->data.text;
+  return {};
+}
+
+Expected<int> runEval(const fs::path &program, EvalOptions options) {
+  if (options.batches < 0)
+    return fail("--batches must be at least 0, got {}", options.batches);
+  if (Status complete = completeFromRun(options.checkpoint, options.tokenizer, &options.data); !complete)
+    return std::unexpected(complete.error());
   auto corpus = Corpus::open(options.data, options.tokenizer, options.cache);
   if (!corpus)
     return std::unexpected(corpus.error());
-  auto loaded = Loaded::load(program, options.threads);
+  auto loaded = Loaded::load(program, "train", corpus->tokenizer, options.threads);
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status fits = checkVocabulary(corpus->tokenizer, instance.manifest()); !fits)
-    return std::unexpected(fits.error());
   if (Status ready = loadInto(instance, options.checkpoint, /*complete=*/true); !ready)
     return std::unexpected(ready.error());
   auto shape = batchShape(instance.manifest());
@@ -266,20 +302,42 @@ Expected<int> runEval(const fs::path &program, const EvalOptions &options) {
   auto result = evaluate(instance, *batches, options.batches);
   if (!result)
     return std::unexpected(result.error());
-  fmt::print("{}\n", evalLine(*result));
+  print("{}\n", evalLine(*result));
   return kOk;
 }
 
-Expected<int> runGenerate(const fs::path &program, const GenerateCommand &command) {
+static Status checkGenerate(const GenerateCommand &command) {
+  const GenerateOptions &o = command.options;
+  const SamplingOptions &sampling = o.sampling;
+  if (command.count < 1)
+    return fail("--num must be at least 1, got {}", command.count);
+  if (o.maxTokens < 1)
+    return fail("--max-tokens must be at least 1, got {}", o.maxTokens);
+  if (!(sampling.temperature >= 0 && std::isfinite(sampling.temperature)))
+    return fail("--temperature must be a number of at least 0, got {}", sampling.temperature);
+  if (sampling.topK < 0)
+    return fail("--top-k must be at least 0, got {}", sampling.topK);
+  if (!(sampling.topP > 0 && sampling.topP <= 1))
+    return fail("--top-p must be in (0, 1], got {}", sampling.topP);
+  if (o.seed < 0)
+    return fail("--seed must be at least 0, got {}", o.seed);
+  if (validUtf8Prefix(command.prompt) != command.prompt.size())
+    return fail("--prompt is not UTF-8");
+  return {};
+}
+
+Expected<int> runGenerate(const fs::path &program, GenerateCommand command) {
+  if (Status good = checkGenerate(command); !good)
+    return std::unexpected(good.error());
+  if (Status complete = completeFromRun(command.checkpoint, command.tokenizer, nullptr); !complete)
+    return std::unexpected(complete.error());
   auto tokenizer = loadTokenizer(command.tokenizer);
   if (!tokenizer)
     return std::unexpected(tokenizer.error());
-  auto loaded = Loaded::load(program, command.threads);
+  auto loaded = Loaded::load(program, "infer", *tokenizer, command.threads);
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status fits = checkVocabulary(*tokenizer, instance.manifest()); !fits)
-    return std::unexpected(fits.error());
   if (Status ready = loadInto(instance, command.checkpoint, /*complete=*/false); !ready)
     return std::unexpected(ready.error());
   GenerateOptions options = command.options;
@@ -288,18 +346,21 @@ Expected<int> runGenerate(const fs::path &program, const GenerateCommand &comman
     auto text = generate(instance, *tokenizer, command.prompt, options);
     if (!text)
       return std::unexpected(text.error());
-    fmt::print("{}{}\n", i ? "\n" : "", *text);
+    print("{}{}\n", i ? "\n" : "", *text);
+    std::fflush(stdout);
   }
   return kOk;
 }
 
 Expected<int> runInspect(const fs::path &path) {
   std::error_code error;
+  if (!fs::exists(path, error))
+    return fail("{}: no such file or folder", path.string());
   if (!fs::is_directory(path, error)) {
     auto manifest = readManifest(path);
     if (!manifest)
       return std::unexpected(manifest.error());
-    fmt::print("{}", inspectProgram(*manifest));
+    print("{}", inspectProgram(*manifest));
     return kOk;
   }
   auto checkpoint = locateCheckpoint(path);
@@ -308,11 +369,11 @@ Expected<int> runInspect(const fs::path &path) {
   if (!*checkpoint)
     return fail("{} holds no checkpoint", path.string());
   for (const std::string &warning : (*checkpoint)->warnings)
-    fmt::print(stderr, "smet: warning: {}\n", warning);
+    print(stderr, "smet: warning: {}\n", warning);
   auto text = inspectCheckpoint(**checkpoint, localeIsUtf8());
   if (!text)
     return std::unexpected(text.error());
-  fmt::print("{}", *text);
+  print("{}", *text);
   return kOk;
 }
 

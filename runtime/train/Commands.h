@@ -40,8 +40,8 @@ struct EvalOptions {
   int64_t batches = 0, threads = 0;
   bool wholeText = false; ///< all of the text, not its held-out 5 %
 };
-/// Loss, perplexity and bits per character of a checkpoint.
-Expected<int> runEval(const std::filesystem::path &program, const EvalOptions &options);
+/// Loss, perplexity and bits per character of a checkpoint. Data and tokenizer are the run's where they are empty.
+Expected<int> runEval(const std::filesystem::path &program, EvalOptions options);
 
 struct GenerateCommand {
   std::filesystem::path checkpoint, tokenizer;
@@ -49,8 +49,8 @@ struct GenerateCommand {
   int64_t count = 1, threads = 0;
   GenerateOptions options;
 };
-/// Prints `count` texts, separated by blank lines.
-Expected<int> runGenerate(const std::filesystem::path &program, const GenerateCommand &command);
+/// Prints `count` texts, separated by blank lines. The tokenizer is the run's where it is empty.
+Expected<int> runGenerate(const std::filesystem::path &program, GenerateCommand command);
 
 /// Describes a checkpoint folder, a run folder or a program file.
 Expected<int> runInspect(const std::filesystem::path &path);

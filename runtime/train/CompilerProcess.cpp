@@ -2,7 +2,10 @@
 
 #include "runtime/train/CompilerProcess.h"
 
+#include "runtime/program/Program.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Interrupt.h"
+#include "runtime/support/Print.h"
 #include "runtime/train/Progress.h"
 
 #include <chrono>
@@ -69,6 +72,24 @@ private:
 
 } // namespace
 
+/// This process's environment with temporary files in `work`, so that nothing is left of a child that is stopped.
+static std::vector<std::string> environmentFor(const WorkFolder &work) {
+  std::vector<std::string> variables = {"TMPDIR=" + work.file("")};
+  for (char **variable = environ; *variable; ++variable)
+    if (!std::string_view(*variable).starts_with("TMPDIR="))
+      variables.push_back(*variable);
+  return variables;
+}
+
+/// The null-terminated array that exec takes; it points into `words`.
+static std::vector<char *> pointersTo(const std::vector<std::string> &words) {
+  std::vector<char *> pointers;
+  for (const std::string &word : words)
+    pointers.push_back(const_cast<char *>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 /// Starts the program with stdout and stderr in files of `work`.
 static Expected<pid_t> spawn(const std::vector<std::string> &command, const WorkFolder &work) {
   posix_spawn_file_actions_t actions;
@@ -76,12 +97,10 @@ static Expected<pid_t> spawn(const std::vector<std::string> &command, const Work
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, work.file("stdout").c_str(), O_WRONLY | O_CREAT, 0644);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, work.file("log").c_str(), O_WRONLY | O_CREAT, 0644);
-  std::vector<char *> arguments;
-  for (const std::string &word : command)
-    arguments.push_back(const_cast<char *>(word.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<std::string> variables = environmentFor(work);
   pid_t child = 0;
-  int error = posix_spawn(&child, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  int error = posix_spawn(&child, command[0].c_str(), &actions, nullptr, pointersTo(command).data(),
+                          pointersTo(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error)
     return fail("the compiler {} cannot be started: {}; it belongs beside smet, or name it in $SMET_COMPILE",
@@ -89,37 +108,46 @@ static Expected<pid_t> spawn(const std::vector<std::string> &command, const Work
   return child;
 }
 
-/// Waits for the child, showing the time it takes from the third second on. The status of waitpid.
+/// Waits for the child, showing the time it takes from the third second on. An interrupt ends it. The status of
+/// waitpid.
 static int waitFor(pid_t child, std::FILE *progress) {
   auto start = Clock::now();
-  bool terminal = progress && isatty(fileno(progress)) == 1, shown = false;
+  bool terminal = progress && isatty(fileno(progress)) == 1, shown = false, ended = false;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (Interrupt::signal() && !std::exchange(ended, true))
+      kill(child, SIGTERM); // Ctrl-C reaches both, a SIGTERM only us
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (!progress || seconds < 2 || (shown && !terminal))
       continue;
     if (terminal)
-      fmt::print(progress, "\rcompiling ... {} ", durationText(seconds));
+      print(progress, "\rcompiling ... {} ", durationText(seconds));
     else
-      fmt::print(progress, "compiling ...\n");
+      print(progress, "compiling ...\n");
     std::fflush(progress);
     shown = true;
   }
-  if (shown)
-    fmt::print(progress, "{}compiled in {:.1f} s\n", terminal ? "\r" : "",
-               std::chrono::duration<double>(Clock::now() - start).count());
+  if (shown && !ended)
+    print(progress, "{}compiled in {:.1f} s\n", terminal ? "\r" : "",
+          std::chrono::duration<double>(Clock::now() - start).count());
   return status;
 }
 
-/// The compiler's own messages: what follows "error: " on its lines.
-static std::string errorLines(const std::string &log) {
+/// The compiler's own messages of one kind: what follows "error: " or "warning: " on its lines.
+static std::string messageLines(const std::string &log, std::string_view kind) {
   std::string messages;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("error: "))
-      messages += (messages.empty() ? "" : "\n") + line.substr(7);
+    if (line.starts_with(kind))
+      messages += (messages.empty() ? "" : "\n") + line.substr(kind.size());
   return messages;
+}
+
+static void forwardWarnings(const std::string &log) {
+  std::istringstream warnings(messageLines(log, "warning: "));
+  for (std::string line; std::getline(warnings, line);)
+    print(stderr, "smet: warning: {}\n", line);
 }
 
 static std::string lastLine(const std::string &text) {
@@ -132,9 +160,11 @@ static std::string lastLine(const std::string &text) {
 
 /// What to tell when the child has failed.
 static std::unexpected<Error> explain(int status, WorkFolder &work) {
-  std::string messages = errorLines(work.text("log"));
+  std::string messages = messageLines(work.text("log"), "error: ");
+  if (Status going = checkInterrupt("compiling"); !going)
+    return std::unexpected(going.error());
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
-    return fail("compilation was interrupted");
+    return fail("the compiler was stopped by {}", signalText(WTERMSIG(status)));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && !messages.empty())
     return std::unexpected(Error{messages});
   std::string how = WIFSIGNALED(status)
@@ -146,6 +176,19 @@ static std::unexpected<Error> explain(int status, WorkFolder &work) {
 }
 
 Expected<fs::path> CompilerProcess::compile(const nlohmann::json &request) const {
+  auto program = runOnce(request);
+  if (!program)
+    return program;
+  std::error_code error;
+  Status whole = Program::check(*program);
+  if (whole || !fs::equivalent(program->parent_path(), cache, error))
+    return program;
+  print(stderr, "smet: warning: {}; it is compiled again now\n", whole.error().message);
+  fs::remove(*program, error);
+  return runOnce(request);
+}
+
+Expected<fs::path> CompilerProcess::runOnce(const nlohmann::json &request) const {
   Expected<WorkFolder> work = WorkFolder::create(cache);
   if (!work)
     return std::unexpected(work.error());
@@ -160,6 +203,7 @@ Expected<fs::path> CompilerProcess::compile(const nlohmann::json &request) const
   if (!child)
     return std::unexpected(child.error());
   int status = waitFor(*child, progress);
+  forwardWarnings(work->text("log"));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return explain(status, *work);
 

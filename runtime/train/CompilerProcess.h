@@ -1,7 +1,8 @@
 //===- CompilerProcess.h - the compiler as a child process ------*- C++ -*-===//
 //
 // smet never contains the compiler: it runs `smet-compile`, which turns a request (JSON) into a program file in the
-// cache, and reports its errors. A compiler that crashes is a message, and the request and log that show why are kept.
+// cache, and reports its errors and warnings. A compiler that crashes is a message, and the request and log that show
+// why are kept.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_TRAIN_COMPILERPROCESS_H
@@ -22,8 +23,11 @@ struct CompilerProcess {
   std::filesystem::path dumpIr;   ///< folder for the IR after each stage; empty: none
   std::FILE *progress = nullptr;  ///< where "compiling ..." goes when it takes long; may be null
 
-  /// Compiles, or finds in the cache; the path of the program file.
+  /// Compiles, or finds in the cache; the path of the program file. A damaged file of the cache is compiled anew.
   Expected<std::filesystem::path> compile(const nlohmann::json &request) const;
+
+private:
+  Expected<std::filesystem::path> runOnce(const nlohmann::json &request) const;
 };
 
 /// $SMET_COMPILE, or smet-compile in the folder of this executable.

@@ -2,6 +2,8 @@
 
 #include "runtime/train/Evaluation.h"
 
+#include "runtime/support/Interrupt.h"
+
 #include <cmath>
 #include <numbers>
 
@@ -27,6 +29,8 @@ Expected<EvalResult> evaluate(Instance &instance, const EvalBatches &batches, in
   double sum = 0;
   EvalCounts total;
   for (int64_t i = 0; i < count; ++i) {
+    if (Status going = checkInterrupt("evaluating"); !going)
+      return std::unexpected(going.error());
     EvalCounts counts = batches.fill(i, *tokens, *targets);
     **valid = static_cast<int32_t>(counts.targets);
     if (auto outcome = instance.run("eval_step"); !outcome)

@@ -19,7 +19,8 @@ struct EvalResult {
 Expected<BatchShape> batchShape(const Manifest &manifest);
 
 /// Runs eval_step over the first `limit` batches (0: all), weighting each by its valid targets. A loss that is not
-/// finite is a result, not an error. Overwrites the program's tokens, targets, num_valid and loss.
+/// finite is a result, not an error; an interrupt is an error. Overwrites the program's tokens, targets, num_valid and
+/// loss.
 Expected<EvalResult> evaluate(Instance &instance, const EvalBatches &batches, int64_t limit);
 
 /// "loss 2.8590  perplexity 17.44  1.280 bits/char  (70,123 tokens)"

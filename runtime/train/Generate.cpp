@@ -3,6 +3,7 @@
 #include "runtime/train/Generate.h"
 
 #include "runtime/cpu/Philox.h"
+#include "runtime/support/Interrupt.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +12,7 @@ namespace smet::rt {
 
 /// A uniform number in [0, 1) for a position of a sample, by counter.
 static double uniform(const GenerateOptions &options, int64_t position) {
-  RandomSource source{RandomStream::Sampling, static_cast<int64_t>(options.seed), static_cast<int64_t>(options.sample)};
+  RandomSource source{RandomStream::Sampling, options.seed, static_cast<int64_t>(options.sample)};
   return static_cast<double>(randomKey(source, static_cast<uint64_t>(position)) >> 11) * 0x1p-53;
 }
 
@@ -68,6 +69,8 @@ Expected<std::string> generate(Instance &infer, const Tokenizer &tokenizer, std:
   auto pieces = static_cast<size_t>(tokenizer.size()); // the model may have more rows than there are pieces
   auto logits = tensors->logits.first(std::min(pieces, tensors->logits.size()));
   while (true) {
+    if (Status going = checkInterrupt("generating"); !going)
+      return std::unexpected(going.error());
     int32_t next = sampleToken(logits, options.sampling, uniform(options, static_cast<int64_t>(ids->size())));
     if (next == tokenizer.eos())
       break;

@@ -15,7 +15,7 @@ struct GenerateOptions {
   SamplingOptions sampling;
   int64_t maxTokens = 100;
   std::string stop; ///< ends the text when it appears in it; empty: never
-  uint64_t seed = 0;
+  int64_t seed = 0;
   uint64_t sample = 0; ///< which of several texts of one seed
 };
 

@@ -70,7 +70,8 @@ std::vector<CurvePoint> lossCurve(const std::vector<nlohmann::json> &records, in
     CurvePoint sum{0, 0};
     for (int64_t i = begin; i < end; ++i) {
       sum.x += records[i].value("step", 0.0);
-      sum.y += records[i]["loss"].is_number() ? records[i]["loss"].get<double>() : 0.0;
+      auto loss = records[i].find("loss");
+      sum.y += loss != records[i].end() && loss->is_number() ? loss->get<double>() : 0.0;
     }
     points.push_back({sum.x / static_cast<double>(end - begin), sum.y / static_cast<double>(end - begin)});
   }

@@ -320,6 +320,23 @@ std::string writeToml(const TrainOptions &options) {
   return text;
 }
 
+std::string changedSchedules(const TrainOptions &options, std::string_view saved) {
+  std::string changes;
+  for (const OptionInfo &option : optionTable()) {
+    if (option.group != OptionGroup::Schedule && option.group != OptionGroup::Topology)
+      continue;
+    std::string start = fmt::format("\n{} = ", option.name), now = tomlValue(options, option);
+    size_t at = saved.find(start);
+    if (at == saved.npos)
+      continue;
+    std::string_view then = saved.substr(at + start.size());
+    then = then.substr(0, then.find('\n'));
+    if (then != now)
+      changes += fmt::format("{}{} ({}, now {})", changes.empty() ? "" : ", ", option.name, then, now);
+  }
+  return changes;
+}
+
 //===----------------------------------------------------------------------===//
 // Checks and the compiler's request
 //===----------------------------------------------------------------------===//
@@ -372,13 +389,19 @@ Status validate(const TrainOptions &o) {
       {o.pruneRateFinal, 0, 1, false, "prune-rate-final"},
       {o.beta1, 0, 0.9999999, false, "beta1"},
       {o.beta2, 0, 0.9999999, false, "beta2"},
-      {o.eps, 0, 1, true, "eps"},
+      {o.eps, 1e-37, 1, false, "eps"}, // as f32 it must not be zero
       {o.weightDecay, 0, 1e3, false, "weight-decay"}};
   for (auto [x, lo, hi, open, flag] : ranges)
     if (Status status = checkRange(x, lo, hi, open, flag); !status)
       return status;
   if (o.stopAfter > o.steps)
     return fail("--stop-after {} is beyond the last step (--steps {})", o.stopAfter, o.steps);
+  if (o.updateUntil > o.steps)
+    return fail("--update-until {} is beyond the last step (--steps {})", o.updateUntil, o.steps);
+  if (o.threads > TrainOptions::kMaxThreads)
+    return fail("--threads must be at most {}, got {}", TrainOptions::kMaxThreads, o.threads);
+  if (o.out.text.empty())
+    return fail("no folder for the run: give --out DIR");
   return {};
 }
 

@@ -71,6 +71,8 @@ struct TrainOptions {
 
   LearningRate learningRate() const { return {lrSchedule, lr, lrWarmup, lrFinal, steps}; }
   PruneRate prune() const { return {pruneSchedule, pruneRate, pruneRateFinal, steps}; }
+  static constexpr int64_t kMaxThreads = 4096;
+
   /// The step from which the topology stays (T_end).
   int64_t lastUpdateStep() const { return updateUntil ? updateUntil : steps; }
 };
@@ -103,6 +105,9 @@ std::string optionText(const TrainOptions &options, const OptionInfo &option);
 Status readToml(TrainOptions &options, const std::filesystem::path &file);
 /// The whole configuration as a TOML file with one comment a group; paths absolute, so that it can be moved.
 std::string writeToml(const TrainOptions &options);
+
+/// "steps (400, now 4000)" for each schedule option that differs from `saved`, a text of writeToml.
+std::string changedSchedules(const TrainOptions &options, std::string_view saved);
 
 /// Checks ranges and combinations; the message names the flag. What depends on the model (does the block divide its
 /// layers?) is the compiler's to check.

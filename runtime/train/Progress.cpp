@@ -2,7 +2,7 @@
 
 #include "runtime/train/Progress.h"
 
-#include <fmt/format.h>
+#include "runtime/support/Print.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,6 +58,7 @@ std::string progressLine(const StepReport &r) {
 
 nlohmann::json toJson(const StepReport &r) {
   return {{"step", r.step},
+          {"steps", r.steps},
           {"loss", r.loss},
           {"perplexity", r.perplexity()},
           {"lr", r.learningRate},
@@ -78,24 +79,24 @@ Progress::Progress(std::FILE *stream, int64_t logEvery)
 
 void Progress::step(const StepReport &report) {
   if (terminal) {
-    fmt::print(stream, "\r{}\x1b[K", progressLine(report));
+    print(stream, "\r{}\x1b[K", progressLine(report));
     std::fflush(stream);
     lineOpen = true;
   } else if (report.step % logEvery == 0 || report.step == report.steps || report.step == 1) {
-    fmt::print(stream, "{}\n", progressLine(report));
+    print(stream, "{}\n", progressLine(report));
     std::fflush(stream);
   }
 }
 
 void Progress::note(std::string_view text) {
   finish();
-  fmt::print(stream, "{}\n", text);
+  print(stream, "{}\n", text);
   std::fflush(stream);
 }
 
 void Progress::finish() {
   if (lineOpen)
-    fmt::print(stream, "\n");
+    print(stream, "\n");
   lineOpen = false;
 }
 

@@ -4,7 +4,7 @@
 
 #include "runtime/support/File.h"
 #include "runtime/support/Hash.h"
-#include "runtime/train/Interrupt.h"
+#include "runtime/support/Interrupt.h"
 #include "runtime/train/Metrics.h"
 #include "runtime/train/TopologyStats.h"
 
@@ -83,7 +83,8 @@ private:
   Status save();
   StepReport report() const;
   bool updatesTopology() const;
-  TrainResult result(Ending ending) const;
+  Expected<Outcome> advance(int64_t last, MetricsLog &metrics);
+  Expected<Ending> loop(MetricsLog &metrics);
 
   const TrainInputs &in;
   const TrainOptions &options;
@@ -92,7 +93,6 @@ private:
   TrainBatches train;
   EvalBatches validation;
   StepTimer timer;
-  Interrupt interrupt;
   ActiveBlocks initial; ///< the topology that the seed draws
   int64_t done = 0;     ///< steps
   fs::path checkpoint;  ///< the last good one
@@ -126,27 +126,32 @@ TrainState Trainer::state() const {
   return state;
 }
 
+/// Appends "key (before, now after)" for everything that differs.
+static void appendDifferences(const std::string &key, const nlohmann::json &before, const nlohmann::json &now,
+                              std::string &list) {
+  if (before.is_object() && now.is_object()) {
+    for (auto &[name, value] : now.items())
+      appendDifferences(fmt::format("{}{}{}", key, key.empty() ? "" : ".", name), before.value(name, nlohmann::json()),
+                        value, list);
+  } else if (before != now) {
+    list += fmt::format("{}{} ({}, now {})", list.empty() ? "" : ", ", key, before.dump(), now.dump());
+  }
+}
+
 /// Names what differs, which a hash cannot.
 Status Trainer::checkSameProgram(const Checkpoint &saved) const {
   const nlohmann::json now = state().config, &then = saved.state.config;
   std::string differences;
-  auto compare = [&](const std::string &key, const nlohmann::json &a, const nlohmann::json &b) {
-    if (a == b)
-      return;
-    bool brief = !a.is_object() && !b.is_object();
-    differences += fmt::format("{}{}", differences.empty() ? "" : ", ", key);
-    if (brief)
-      differences += fmt::format(" ({}, now {})", a.dump(), b.dump());
-  };
-  const nlohmann::json program = then.value("program", nlohmann::json::object());
-  for (auto &[key, value] : now["program"].items())
-    compare(key, program.value(key, nlohmann::json()), value);
-  compare("data_tokens", then.value("data_tokens", nlohmann::json()), now["data_tokens"]);
+  appendDifferences("", then.value("program", nlohmann::json::object()), now["program"], differences);
+  if (Status same = checkSameRun(saved.state, state()); differences.empty() && !same)
+    return same;
+  appendDifferences("number of tokens in the data", then.value("data_tokens", nlohmann::json()), now["data_tokens"],
+                    differences);
   if (!differences.empty())
     return fail("cannot resume from {}: it was trained with another {}; resume with what it was started with, or start "
                 "a new run with another --out",
                 saved.path.string(), differences);
-  return checkSameRun(saved.state, state());
+  return {};
 }
 
 Status Trainer::restore(const Checkpoint &saved) {
@@ -160,6 +165,8 @@ Status Trainer::restore(const Checkpoint &saved) {
   done = saved.state.step;
   checkpoint = saved.path;
   in.progress.note(fmt::format("resumed from {} (step {})", saved.path.string(), done));
+  if (std::string changed = changedSchedules(options, saved.state.config.value("options", "")); !changed.empty())
+    in.progress.note("warning: the run goes on with other settings than it was started with: " + changed);
   return {};
 }
 
@@ -228,6 +235,10 @@ Status Trainer::updateTopology(nlohmann::json &record) {
 
 Status Trainer::evaluateInto(nlohmann::json &record) {
   auto result = evaluate(in.instance, validation, options.evalBatches);
+  if (!result && result.error().signal) {
+    in.progress.note(fmt::format("step {}: no validation, it was cut short", done));
+    return {};
+  }
   if (!result)
     return std::unexpected(result.error());
   record["val_loss"] = result->loss;
@@ -259,7 +270,51 @@ StepReport Trainer::report() const {
   return r;
 }
 
-TrainResult Trainer::result(Ending ending) const { return {ending, done, interrupt.signal(), checkpoint}; }
+/// One step of the schedule with what follows it: topology update, evaluation, metrics, checkpoint. An interrupt cuts
+/// the evaluation short and saves.
+Expected<Outcome> Trainer::advance(int64_t last, MetricsLog &metrics) {
+  auto begin = Clock::now();
+  auto outcome = step();
+  if (!outcome || *outcome == Outcome::LossNotFinite)
+    return outcome;
+  ++done;
+  nlohmann::json record;
+  Status status;
+  if (updatesTopology())
+    status = updateTopology(record);
+  if (!status)
+    return std::unexpected(status.error());
+  timer.add(std::chrono::duration<double>(Clock::now() - begin).count());
+
+  StepReport now = report();
+  record.update(toJson(now));
+  in.progress.step(now);
+  if (isDue(done, options.evalEvery, options.steps))
+    status = evaluateInto(record);
+  if (status)
+    status = metrics.append(record);
+  if (status && (Interrupt::signal() || isDue(done, options.saveEvery, last)))
+    status = save();
+  if (!status)
+    return std::unexpected(status.error());
+  return outcome;
+}
+
+Expected<Ending> Trainer::loop(MetricsLog &metrics) {
+  int64_t last = options.stopAfter ? options.stopAfter : options.steps;
+  if (done >= last)
+    in.progress.note(fmt::format("nothing to do: step {} of {} is done", done, last));
+  while (done < last) {
+    auto outcome = advance(last, metrics);
+    if (!outcome)
+      return std::unexpected(outcome.error());
+    if (*outcome == Outcome::LossNotFinite)
+      return Ending::LossNotFinite;
+    if (Interrupt::signal())
+      return Ending::Interrupted;
+  }
+  return done < options.steps ? Ending::StoppedAfter : Ending::Finished;
+}
 
 Expected<TrainResult> Trainer::run() {
   if (Status started = start(); !started)
@@ -267,39 +322,17 @@ Expected<TrainResult> Trainer::run() {
   auto metrics = MetricsLog::open(fs::path(options.out.text) / "metrics.jsonl", done);
   if (!metrics)
     return std::unexpected(metrics.error());
-  int64_t last = options.stopAfter ? options.stopAfter : options.steps;
-  if (done >= last)
-    in.progress.note(fmt::format("nothing to do: step {} of {} is done", done, last));
-  while (done < last) {
-    auto begin = Clock::now();
-    auto outcome = step();
-    if (!outcome)
-      return std::unexpected(outcome.error());
-    if (*outcome == Outcome::LossNotFinite)
-      return result(Ending::LossNotFinite);
-    ++done;
-    nlohmann::json record;
-    if (updatesTopology())
-      if (Status updated = updateTopology(record); !updated)
-        return std::unexpected(updated.error());
-    timer.add(std::chrono::duration<double>(Clock::now() - begin).count());
-
-    StepReport now = report();
-    record.update(toJson(now));
-    in.progress.step(now);
-    if (isDue(done, options.evalEvery, options.steps))
-      if (Status evaluated = evaluateInto(record); !evaluated)
-        return std::unexpected(evaluated.error());
-    if (Status appended = metrics->append(record); !appended)
-      return std::unexpected(appended.error());
-    bool stop = interrupt.signal() != 0;
-    if (stop || isDue(done, options.saveEvery, last))
-      if (Status saved = save(); !saved)
-        return std::unexpected(saved.error());
-    if (stop)
-      return result(Ending::Interrupted);
-  }
-  return result(done < options.steps ? Ending::StoppedAfter : Ending::Finished);
+  if (Status going = checkInterrupt("starting"); !going)
+    return std::unexpected(going.error());
+  Interrupt::willDo("finishing the step and saving");
+  auto ending = loop(*metrics);
+  Interrupt::willDo(nullptr);
+  if (!ending && checkpoint.empty())
+    return std::unexpected(ending.error());
+  if (!ending)
+    return fail("{}\nthe last good checkpoint is {}; continue from it with --resume", ending.error().message,
+                checkpoint.string());
+  return TrainResult{*ending, done, Interrupt::signal(), checkpoint};
 }
 
 Expected<TrainResult> train(const TrainInputs &in) {

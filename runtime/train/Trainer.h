@@ -30,7 +30,7 @@ struct TrainInputs {
 enum class Ending {
   Finished,      ///< all steps of the schedule are done
   StoppedAfter,  ///< --stop-after
-  Interrupted,   ///< SIGINT or SIGTERM, saved
+  Interrupted,   ///< by a signal (Interrupt), saved
   LossNotFinite, ///< nothing of the last step was applied or saved
 };
 
@@ -41,7 +41,8 @@ struct TrainResult {
   std::filesystem::path checkpoint; ///< the last one; may be empty when the loss was not finite
 };
 
-/// Trains, or continues, to the end of the schedule. Errors: the run's folder holds another run, or this one and
+/// Trains, or continues, to the end of the schedule; an Interrupt that the caller holds ends it earlier. Errors: the
+/// run's folder holds another run, or this one and
 /// --resume is not given; the checkpoint is of another run; a file cannot be written; a routine failed.
 Expected<TrainResult> train(const TrainInputs &inputs);
 

@@ -1,14 +1,17 @@
 //===- Cli.h - what the command lines of smet and smet-run share -*- C++ -*-===//
 //
-// The flags of a training run, made from the runtime's table of options, and how a command ends.
+// The flags of a training run, made from the runtime's table of options, the flags of eval and generate, and how a
+// command ends.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_TOOLS_COMMON_CLI_H
 #define SMET_TOOLS_COMMON_CLI_H
 
+#include "runtime/support/Print.h"
 #include "runtime/train/Commands.h"
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 
 #include <deque>
 #include <functional>
@@ -17,7 +20,7 @@ namespace smet::cli {
 
 inline constexpr const char *kExitCodes =
     "\nExit codes: 0 done; 1 bad input, a damaged file, a full disk; 2 wrong command line; 3 the loss was NaN or\n"
-    "infinite; 130 / 143 stopped by Ctrl-C / SIGTERM, after the step was finished and saved.\n";
+    "infinite; 130 / 143 / 129 stopped by Ctrl-C / SIGTERM / SIGHUP, after the step was finished and saved.\n";
 
 /// The flags of a run that were given, to be applied over presets and files.
 class RunFlags {
@@ -80,31 +83,65 @@ private:
   std::deque<Given> flags;
 };
 
-inline void printError(const char *tool, const std::string &message) {
-  for (size_t begin = 0; begin <= message.size();) {
-    size_t end = std::min(message.find('\n', begin), message.size());
-    fmt::print(stderr, "{}: error: {}\n", tool, message.substr(begin, end - begin));
-    begin = end + 1;
-  }
+/// The configuration of the run that --resume continues, if it is there; its folder is the run's --out.
+inline rt::Status readResumed(rt::TrainOptions &options, const RunFlags &flags) {
+  namespace fs = std::filesystem;
+  if (!flags.has("resume"))
+    return {};
+  std::string resume = flags.value("resume");
+  fs::path run = resume != "auto" ? resume : flags.has("out") ? flags.value("out") : options.out.text;
+  std::error_code error;
+  if (fs::exists(run / "state.json", error))
+    run = fs::absolute(run, error).lexically_normal().parent_path();
+  if (!fs::exists(run / "config.toml", error))
+    return {};
+  rt::Status read = readToml(options, run / "config.toml");
+  options.out.text = run.string();
+  return read;
 }
 
-/// Parses, runs the command that `run` holds afterwards, and prints its error. Returns the exit code.
-inline int main(const char *tool, CLI::App &app, int argc, char **argv, const std::function<rt::Expected<int>()> &run) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? rt::kOk : rt::kUsage;
-  }
-  rt::Expected<int> code = run();
-  if (code)
-    return *code;
-  std::fflush(stdout);
-  printError(tool, code.error().message);
-  return rt::kError;
+/// `options`, then the resumed run, the files (where not empty) in order, and the flags; checked.
+inline rt::Expected<rt::TrainOptions>
+gatherOptions(rt::TrainOptions options, std::initializer_list<std::filesystem::path> files, const RunFlags &flags) {
+  rt::Status status = readResumed(options, flags);
+  for (const std::filesystem::path &file : files)
+    if (status && !file.empty())
+      status = readToml(options, file);
+  if (status)
+    status = flags.apply(options);
+  if (status)
+    status = validate(options);
+  if (!status)
+    return std::unexpected(status.error());
+  return options;
 }
 
-/// The flags of `generate` but those that find the model.
-inline void addSampling(CLI::App &app, rt::GenerateCommand &c) {
+inline void addConfig(CLI::App &app, std::string &config) {
+  app.add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")->type_name("FILE");
+}
+
+/// The flags that name a checkpoint and what its run used.
+inline void addCheckpoint(CLI::App &app, std::filesystem::path &checkpoint, std::filesystem::path &tokenizer,
+                          int64_t &threads) {
+  app.add_option("--checkpoint", checkpoint, "a run's folder, or one of its step-N folders")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--tokenizer", tokenizer, "SentencePiece model; default: the run's")->type_name("FILE");
+  app.add_option("--threads", threads, "threads; 0: all processors")->type_name("N")->capture_default_str();
+}
+
+/// The flags of `eval`.
+inline void addEvaluation(CLI::App &app, rt::EvalOptions &eval) {
+  addCheckpoint(app, eval.checkpoint, eval.tokenizer, eval.threads);
+  app.add_option("--data", eval.data, "text; default: what the run was trained on")->type_name("PATH");
+  app.add_flag("--whole-text", eval.wholeText, "score all of the text, not its held-out 5 %");
+  app.add_option("--batches", eval.batches, "batches to read; 0: all")->type_name("N")->capture_default_str();
+  app.add_option("--cache-dir", eval.cache, "compiled programs and tokenised data")->type_name("DIR");
+}
+
+/// The flags of `generate`.
+inline void addGeneration(CLI::App &app, rt::GenerateCommand &c) {
+  addCheckpoint(app, c.checkpoint, c.tokenizer, c.threads);
   app.add_option("--prompt", c.prompt, "text to continue; empty: start a document")->type_name("TEXT");
   app.add_option("--num", c.count, "how many texts")->type_name("N")->capture_default_str();
   app.add_option("--max-tokens", c.options.maxTokens, "tokens to add at most")->type_name("N")->capture_default_str();
@@ -119,7 +156,41 @@ inline void addSampling(CLI::App &app, rt::GenerateCommand &c) {
       ->capture_default_str();
   app.add_option("--stop", c.options.stop, "end when the text contains this")->type_name("TEXT");
   app.add_option("--seed", c.options.seed, "same seed, same text")->type_name("N")->capture_default_str();
-  app.add_option("--threads", c.threads, "threads; 0: all processors")->type_name("N")->capture_default_str();
+}
+
+inline void printError(const char *tool, const rt::Error &error) {
+  const std::string &message = error.message;
+  for (size_t begin = 0; begin <= message.size();) {
+    size_t end = std::min(message.find('\n', begin), message.size());
+    rt::print(stderr, "{}: {}{}\n", tool, error.signal ? "" : "error: ", message.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+/// A standard stream that the caller closed would be the next file that is opened, and be printed into.
+inline void openStandardStreams() {
+  for (int stream : {0, 1, 2})
+    if (fcntl(stream, F_GETFD) < 0)
+      open("/dev/null", O_RDWR);
+}
+
+/// Parses, runs the command that `run` holds afterwards, and prints its error. Returns the exit code.
+inline int main(const char *tool, CLI::App &app, int argc, char **argv, const std::function<rt::Expected<int>()> &run) {
+  openStandardStreams();
+  rt::Expected<int> code = rt::kOk;
+  try {
+    app.parse(argc, argv);
+    code = run();
+  } catch (const CLI::ParseError &error) {
+    code = app.exit(error) == 0 ? rt::kOk : rt::kUsage;
+  }
+  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (code && *code == rt::kOk && !written)
+    code = rt::fail("the output could not be written completely");
+  if (code)
+    return *code;
+  printError(tool, code.error());
+  return code.error().signal ? 128 + code.error().signal : int(rt::kError);
 }
 
 } // namespace smet::cli

@@ -6,23 +6,36 @@
 
 #include "tools/common/Cli.h"
 
+#include "runtime/support/Interrupt.h"
+
 using namespace smet::rt;
 using smet::cli::RunFlags;
 
+/// What was compiled cannot be chosen any more: a file that says otherwise is an error, not ignored.
+static Status checkCompiled(const TrainOptions &options, const TrainOptions &compiled, const std::string &program) {
+  for (const OptionInfo &option : optionTable())
+    if (option.group == OptionGroup::Model && option.name != "model" && option.name != "cache-dir")
+      if (std::string asked = optionText(options, option), is = optionText(compiled, option); asked != is)
+        return fail("the configuration says {} = {}, but '{}' was compiled with {}; compile a program for it, or take "
+                    "the line out",
+                    option.name, asked, program, is);
+  return {};
+}
+
 static Expected<int> trainCommand(const std::string &program, const std::string &config, const RunFlags &flags) {
-  TrainOptions options;
-  Status status = config.empty() ? Status() : readToml(options, config);
-  if (status)
-    status = flags.apply(options);
-  if (status) {
-    auto manifest = readManifest(program);
-    status = manifest ? adoptProgram(options, *manifest) : std::unexpected(manifest.error());
-  }
-  if (status)
-    status = validate(options);
-  if (!status)
-    return std::unexpected(status.error());
-  return runTrain(program, options);
+  Interrupt interrupt;
+  auto manifest = readManifest(program);
+  if (!manifest)
+    return std::unexpected(manifest.error());
+  TrainOptions compiled;
+  if (Status adopted = adoptProgram(compiled, *manifest); !adopted)
+    return std::unexpected(adopted.error());
+  auto options = smet::cli::gatherOptions(compiled, {config}, flags);
+  if (!options)
+    return std::unexpected(options.error());
+  if (Status same = checkCompiled(*options, compiled, program); !same)
+    return std::unexpected(same.error());
+  return runTrain(program, *options);
 }
 
 int main(int argc, char **argv) {
@@ -44,32 +57,25 @@ int main(int argc, char **argv) {
   RunFlags flags;
   CLI::App *train = subcommand("train", "train by a training program, or continue a run",
                                [&] { return trainCommand(program, config, flags); });
-  train->add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")
-      ->type_name("FILE");
+  smet::cli::addConfig(*train, config);
   flags.addTo(*train, [](const OptionInfo &option) {
     return option.group != OptionGroup::Model || option.name == "cache-dir";
   });
 
   EvalOptions eval;
-  CLI::App *evaluate = subcommand("eval", "loss of a checkpoint", [&] { return runEval(program, eval); });
-  evaluate->add_option("--checkpoint", eval.checkpoint, "a run's folder, or one of its step-N folders")
-      ->type_name("DIR")
-      ->required();
-  evaluate->add_option("--data", eval.data, "text")->type_name("PATH")->required();
-  evaluate->add_option("--tokenizer", eval.tokenizer, "SentencePiece model")->type_name("FILE")->required();
-  evaluate->add_flag("--whole-text", eval.wholeText, "score all of the text, not its held-out 5 %");
-  evaluate->add_option("--batches", eval.batches, "batches to read; 0: all")->type_name("N")->capture_default_str();
-  evaluate->add_option("--threads", eval.threads, "threads; 0: all processors")->type_name("N")->capture_default_str();
-  evaluate->add_option("--cache-dir", eval.cache, "tokenised data")->type_name("DIR");
+  CLI::App *evaluate =
+      subcommand("eval", "loss, perplexity and bits per character of a checkpoint, by a training program", [&] {
+        Interrupt interrupt;
+        return runEval(program, eval);
+      });
+  smet::cli::addEvaluation(*evaluate, eval);
 
   GenerateCommand generate;
-  CLI::App *generator = subcommand("generate", "continue a prompt by an inference program",
-                                   [&] { return runGenerate(program, generate); });
-  generator->add_option("--checkpoint", generate.checkpoint, "a run's folder, or one of its step-N folders")
-      ->type_name("DIR")
-      ->required();
-  generator->add_option("--tokenizer", generate.tokenizer, "SentencePiece model")->type_name("FILE")->required();
-  smet::cli::addSampling(*generator, generate);
+  CLI::App *generator = subcommand("generate", "continue a prompt by an inference program", [&] {
+    Interrupt interrupt;
+    return runGenerate(program, generate);
+  });
+  smet::cli::addGeneration(*generator, generate);
 
   subcommand("info", "describe the program", [&] { return runInspect(program); });
   return smet::cli::main("smet-run", app, argc, argv, [&] { return command(); });

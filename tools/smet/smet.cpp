@@ -8,6 +8,7 @@
 
 #include "runtime/data/TokenizerTrainer.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Interrupt.h"
 #include "runtime/train/CompilerProcess.h"
 #include "runtime/train/Trainer.h"
 
@@ -23,7 +24,7 @@ struct Sources {
 
   void addTo(CLI::App &app) {
     app.add_option("--preset", preset, "a shipped configuration: tiny")->type_name("NAME");
-    app.add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")->type_name("FILE");
+    smet::cli::addConfig(app, config);
   }
 };
 
@@ -37,12 +38,12 @@ static CompilerProcess compilerFor(const TrainOptions &options) {
   return process;
 }
 
-static Status readPreset(TrainOptions &options, const std::string &preset) {
+static Expected<fs::path> presetFile(const std::string &preset) {
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
   fs::path file = folder / (preset + ".toml");
   if (fs::exists(file, error))
-    return readToml(options, file);
+    return file;
   std::string known;
   for (const auto &entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == ".toml")
@@ -50,37 +51,16 @@ static Status readPreset(TrainOptions &options, const std::string &preset) {
   return fail("--preset: there is no '{}' in {}; presets:{}", preset, folder.string(), known);
 }
 
-/// The configuration of the run that --resume continues, if it is there; its folder is the run's --out.
-static Status readResumed(TrainOptions &options, const RunFlags &flags) {
-  if (!flags.has("resume"))
-    return {};
-  std::string resume = flags.value("resume");
-  fs::path run = resume != "auto" ? resume : flags.has("out") ? flags.value("out") : options.out.text;
-  std::error_code error;
-  if (fs::exists(run / "state.json", error))
-    run = fs::absolute(run).lexically_normal().parent_path();
-  if (!fs::exists(run / "config.toml", error))
-    return {};
-  Status read = readToml(options, run / "config.toml");
-  options.out.text = run.string();
-  return read;
-}
-
 /// Defaults, then the resumed run, preset, file and flags.
-static Expected<TrainOptions> gatherOptions(const Sources &sources, const RunFlags &flags) {
-  TrainOptions options;
-  Status status = readResumed(options, flags);
-  if (status && !sources.preset.empty())
-    status = readPreset(options, sources.preset);
-  if (status && !sources.config.empty())
-    status = readToml(options, sources.config);
-  if (status)
-    status = flags.apply(options);
-  if (status)
-    status = validate(options);
-  if (!status)
-    return std::unexpected(status.error());
-  return options;
+static Expected<TrainOptions> optionsOf(const Sources &sources, const RunFlags &flags) {
+  fs::path preset;
+  if (!sources.preset.empty()) {
+    auto file = presetFile(sources.preset);
+    if (!file)
+      return std::unexpected(file.error());
+    preset = *file;
+  }
+  return smet::cli::gatherOptions({}, {preset, sources.config}, flags);
 }
 
 static Expected<fs::path> compileFor(const TrainOptions &options, const nlohmann::json &model, std::string_view kind) {
@@ -88,7 +68,8 @@ static Expected<fs::path> compileFor(const TrainOptions &options, const nlohmann
 }
 
 static Expected<int> trainCommand(const Sources &sources, const RunFlags &flags) {
-  auto options = gatherOptions(sources, flags);
+  Interrupt interrupt;
+  auto options = optionsOf(sources, flags);
   if (!options)
     return std::unexpected(options.error());
   auto model = readModelConfig(options->model.text);
@@ -108,7 +89,8 @@ static Expected<int> trainCommand(const Sources &sources, const RunFlags &flags)
 
 static Expected<int> compileCommand(const Sources &sources, const RunFlags &flags, const std::string &kind,
                                     const std::string &output, const std::string &dumpIr) {
-  auto options = gatherOptions(sources, flags);
+  Interrupt interrupt;
+  auto options = optionsOf(sources, flags);
   if (!options)
     return std::unexpected(options.error());
   auto model = readModelConfig(options->model.text);
@@ -124,12 +106,13 @@ static Expected<int> compileCommand(const Sources &sources, const RunFlags &flag
     return std::unexpected(bytes.error());
   if (Status written = writeFileAtomically(output, *bytes); !written)
     return std::unexpected(written.error());
-  fmt::print("{}\n", output);
+  print("{}\n", output);
   return kOk;
 }
 
-/// The options of a checkpoint's run, with the model as the checkpoint knows it.
-static Expected<std::pair<TrainOptions, nlohmann::json>> trainedAs(const fs::path &folder) {
+/// Compiles what a checkpoint's run trained, with the model as the checkpoint knows it. An empty `cache` becomes the
+/// run's.
+static Expected<fs::path> compileTrained(const fs::path &folder, std::string_view kind, fs::path &cache) {
   auto options = runOptions(folder);
   if (!options)
     return std::unexpected(options.error());
@@ -138,38 +121,24 @@ static Expected<std::pair<TrainOptions, nlohmann::json>> trainedAs(const fs::pat
     return std::unexpected(checkpoint.error());
   if (!*checkpoint)
     return fail("{} holds no checkpoint", folder.string());
+  if (cache.empty())
+    cache = options->cacheDir.text;
+  options->cacheDir.text = cache.string();
   const nlohmann::json program = (*checkpoint)->state.config.value("program", nlohmann::json::object());
-  return std::pair(*options, program.value("model", nlohmann::json::object()));
+  return compileFor(*options, program.value("model", nlohmann::json::object()), kind);
 }
 
 static Expected<int> evalCommand(EvalOptions eval) {
-  auto trained = trainedAs(eval.checkpoint);
-  if (!trained)
-    return std::unexpected(trained.error());
-  auto &[options, model] = *trained;
-  if (eval.data.empty())
-    eval.data = options.data.text;
-  if (eval.tokenizer.empty())
-    eval.tokenizer = options.tokenizer.text;
-  if (eval.cache.empty())
-    eval.cache = options.cacheDir.text;
-  options.cacheDir.text = eval.cache.string();
-  auto program = compileFor(options, model, "train");
+  Interrupt interrupt;
+  auto program = compileTrained(eval.checkpoint, "train", eval.cache);
   if (!program)
     return std::unexpected(program.error());
   return runEval(*program, eval);
 }
 
-static Expected<int> generateCommand(GenerateCommand command, const std::string &cache) {
-  auto trained = trainedAs(command.checkpoint);
-  if (!trained)
-    return std::unexpected(trained.error());
-  auto &[options, model] = *trained;
-  if (command.tokenizer.empty())
-    command.tokenizer = options.tokenizer.text;
-  if (!cache.empty())
-    options.cacheDir.text = cache;
-  auto program = compileFor(options, model, "infer");
+static Expected<int> generateCommand(const GenerateCommand &command, fs::path cache) {
+  Interrupt interrupt;
+  auto program = compileTrained(command.checkpoint, "infer", cache);
   if (!program)
     return std::unexpected(program.error());
   return runGenerate(*program, command);
@@ -184,7 +153,7 @@ static Expected<int> trainTokenizerCommand(const std::string &data, int64_t voca
     return std::unexpected(text.error());
   if (Status trained = trainTokenizer(*text, static_cast<int32_t>(vocabulary), out, byteFallback); !trained)
     return std::unexpected(trained.error());
-  fmt::print("{}\n", out);
+  print("{}\n", out);
   return kOk;
 }
 
@@ -223,26 +192,14 @@ int main(int argc, char **argv) {
   EvalOptions eval;
   CLI::App *evaluate = subcommand(app, "eval", "loss, perplexity and bits per character of a checkpoint",
                                   [&] { return evalCommand(eval); });
-  evaluate->add_option("--checkpoint", eval.checkpoint, "a run's folder, or one of its step-N folders")
-      ->type_name("DIR")
-      ->required();
-  evaluate->add_option("--data", eval.data, "text; default: what the run was trained on")->type_name("PATH");
-  evaluate->add_option("--tokenizer", eval.tokenizer, "default: the run's")->type_name("FILE");
-  evaluate->add_flag("--whole-text", eval.wholeText, "score all of the text, not its held-out 5 %");
-  evaluate->add_option("--batches", eval.batches, "batches to read; 0: all")->type_name("N")->capture_default_str();
-  evaluate->add_option("--threads", eval.threads, "threads; 0: all processors")->type_name("N")->capture_default_str();
-  evaluate->add_option("--cache-dir", eval.cache, "compiled programs and tokenised data")->type_name("DIR");
+  smet::cli::addEvaluation(*evaluate, eval);
 
   GenerateCommand generate;
-  std::string generateCache;
+  fs::path generateCache;
   CLI::App *generator = subcommand(app, "generate", "continue a prompt with a trained model",
                                    [&] { return generateCommand(generate, generateCache); });
-  generator->add_option("--checkpoint", generate.checkpoint, "a run's folder, or one of its step-N folders")
-      ->type_name("DIR")
-      ->required();
-  generator->add_option("--tokenizer", generate.tokenizer, "default: the run's")->type_name("FILE");
+  smet::cli::addGeneration(*generator, generate);
   generator->add_option("--cache-dir", generateCache, "compiled programs")->type_name("DIR");
-  smet::cli::addSampling(*generator, generate);
   generator->footer(
       "\nExample:\n  smet generate --checkpoint run --prompt \"And God said\" --num 3 --temperature 0.7\n");
 

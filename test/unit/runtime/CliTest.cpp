@@ -89,6 +89,13 @@ TEST_F(CliTest, CompilersErrorsAreForwarded) {
   EXPECT_TRUE(fs::is_empty(folder / "cache/smet/programs")); // nothing is left behind
 }
 
+TEST_F(CliTest, CompilersWarningsAreForwarded) {
+  compiler("echo 'warning: the first' >&2; echo 'remark: no' >&2; echo 'warning: the second' >&2; "
+           "echo $(dirname $0)/text.txt");
+  EXPECT_EQ(smet("compile --model model.json --out x.smet"), 0);
+  EXPECT_EQ(output, "smet: warning: the first\nsmet: warning: the second\nx.smet\n");
+}
+
 TEST_F(CliTest, CompilerCrashIsAMessageAndKeepsTheRequest) {
   compiler("echo 'Stack dump: 0. secret' >&2; kill -SEGV $$");
   EXPECT_EQ(smet(train), 1);

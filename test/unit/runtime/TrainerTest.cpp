@@ -7,6 +7,7 @@
 
 #include "TestData.h"
 
+#include "runtime/support/Interrupt.h"
 #include "runtime/train/Metrics.h"
 #include "runtime/train/Trainer.h"
 
@@ -224,6 +225,7 @@ TEST_F(TrainerTest, LossNotFiniteStopsAndNamesTheLastCheckpoint) {
 TEST_F(TrainerTest, SignalFinishesTheStepAndSaves) {
   for (int signal : {SIGINT, SIGTERM}) {
     options.out.text = (folder / fmt::format("run{}", signal)).string();
+    Interrupt interrupt;
     auto result = run({.signalStep = 13, .signal = signal});
     ASSERT_TRUE(result) << message(result);
     EXPECT_EQ(result->ending, Ending::Interrupted);
