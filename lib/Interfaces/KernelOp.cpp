@@ -14,6 +14,11 @@ void smet::addDestinationStyleEffects(DestinationStyleOpInterface op,
   }
 }
 
+bool smet::hasFreshInits(DestinationStyleOpInterface op) {
+  return op->getNumResults() &&
+         llvm::all_of(op.getDpsInits(), [](Value init) { return init.getDefiningOp<tensor::EmptyOp>() != nullptr; });
+}
+
 Value smet::emptyTensor(OpBuilder &builder, Location loc, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor::EmptyOp::create(builder, loc, tensor.getShape(), tensor.getElementType());

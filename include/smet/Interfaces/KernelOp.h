@@ -16,6 +16,10 @@ namespace smet {
 void addDestinationStyleEffects(mlir::DestinationStyleOpInterface op,
                                 llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
 
+/// Whether the op has results and each has a destination of its own (tensor.empty). Only then may another value replace
+/// a result: one that is bound to an array of the program must be written there.
+bool hasFreshInits(mlir::DestinationStyleOpInterface op);
+
 /// A fresh destination of the given tensor type. One per output: shared ones would merge lifetimes.
 mlir::Value emptyTensor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type);
 

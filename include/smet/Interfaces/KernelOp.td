@@ -17,13 +17,12 @@ include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class ShapedOf<list<Type> elements> : AnyTypeOf<[RankedTensorOf<elements>, MemRefOf<elements>]>;
-def FloatArray : ShapedOf<[BF16, F32, F64]>;
-def IndexArray : ShapedOf<[I16, I32]>;
-def I8Array : ShapedOf<[I8]>;
-def I16Array : ShapedOf<[I16]>;
-def I32Array : ShapedOf<[I32]>;
-def I64Array : ShapedOf<[I64]>;
+class ArrayOf<list<Type> elements, string text>
+    : AnyTypeOf<[RankedTensorOf<elements>, MemRefOf<elements>], "tensor or memref of " # text>;
+def FloatArray : ArrayOf<[BF16, F32, F64], "bf16, f32 or f64">;
+def I16Array : ArrayOf<[I16], "i16">;
+def I32Array : ArrayOf<[I32], "i32">;
+def I64Array : ArrayOf<[I64], "i64">;
 
 defvar Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
@@ -36,7 +35,8 @@ class KernelOp<Dialect dialect, string mnemonic, list<string> inputs, list<strin
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat =
     !if(!empty(inputs), "",
-      "`ins` `(` $" # !interleave(inputs, " `,` $") # " `:` type($" # !interleave(inputs, ") `,` type($") # ") `)` ") #
+      "`ins` `(` $" # !interleave(inputs, " `,` $") # " `:` qualified(type($" #
+      !interleave(inputs, ")) `,` qualified(type($") # ")) `)` ") #
     "`outs` `(` $" # !interleave(inits, " `,` $") # " `:` type($" # !interleave(inits, ") `,` type($") # ") `)` " #
     "attr-dict (`->` type($results)^)?";
   let hasVerifier = 1;

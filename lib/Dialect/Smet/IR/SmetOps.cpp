@@ -39,14 +39,6 @@ void UpdateTopologyOp::build(OpBuilder &builder, OperationState &state, Value to
         grown);
 }
 
-LogicalResult TopologyUnpackOp::canonicalize(TopologyUnpackOp op, PatternRewriter &rewriter) {
-  auto pack = op.getTopology().getDefiningOp<TopologyPackOp>();
-  if (!pack || pack.getArrays().getTypes() != op.getArrays().getTypes())
-    return failure();
-  rewriter.replaceOp(op, pack.getArrays());
-  return success();
-}
-
 void LinearOp::buildVjp(OpBuilder &b, ValueRange resultGrads, const BitVector &needed,
                         SmallVectorImpl<Value> &inputGrads) {
   Value dy = resultGrads[0];

@@ -13,8 +13,11 @@ def NN_Dialect : Dialect {
     the batch one after the other), F, K, N features, V vocabulary, H heads, D head size.
 
     Activations are `[T, F]` tensors; on the CPU road `smet-pack-tokens` turns them into packed token tiles
-    `[ceil(T / L), F, L]`, so that SIMD lanes are tokens. Every op accepts both layouts. Vectors with one entry per token
-    (token ids, targets, log-sum-exp) stay `[T]`.
+    `[ceil(T / L), F, L]`, so that SIMD lanes are tokens. Every op accepts both layouts. Vectors with one entry per
+    token (token ids, targets, log-sum-exp) stay `[T]`. A scalar is an array of rank 0.
+
+    Every op is destination style: it overwrites its outs (`nn.cached_attention` updates its caches), on tensors with
+    results, on memrefs without. All float arrays of an op have one element type, bf16, f32 or f64.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }

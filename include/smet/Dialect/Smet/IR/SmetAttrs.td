@@ -14,6 +14,15 @@ def Smet_Growth : I32EnumAttr<"Growth", "how blocks are chosen to become active"
   let genSpecializedAttr = 0;
 }
 def Smet_GrowthAttr : EnumAttr<Smet_Dialect, Smet_Growth, "growth"> {
+  let summary = "how blocks are chosen to become active";
+  let description = [{
+    `random`: uniformly among the inactive blocks, by `smet.grow`. A module with this attribute as `smet.growth` has
+    a dynamic topology.
+
+    ```mlir
+    #smet.growth<random>
+    ```
+  }];
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -21,8 +30,13 @@ def Smet_AdamWAttr : Smet_Attr<"AdamW", "adamw"> {
   let summary = "hyperparameters of the optimizer step";
   let description = [{
     Kingma and Ba, arXiv 1412.6980, with decoupled weight decay (arXiv 1711.05101), and SMET's two rules for active
-    blocks (arXiv 2606.00888): the learning rate of a layer of density d is scaled by 1 / sqrt(d) if `lr_scaling` is set, and
-    a regrown block of age a takes min(a / warmup_updates, 1) of it (0 or 1: no warm-up).
+    blocks (arXiv 2606.00888): the learning rate of a layer of density d is scaled by 1 / sqrt(d) if `lr_scaling` is
+    set, and a regrown block of age a takes min(a / warmup_updates, 1) of it (0 or 1: no warm-up). What is not given has
+    the value that it has here:
+
+    ```mlir
+    #smet.adamw<beta1 = 0.9, beta2 = 0.999, eps = 1.0e-8, weight_decay = 0.0, warmup_updates = 10, lr_scaling = true>
+    ```
   }];
   let parameters = (ins
     DefaultValuedParameter<"::smet::Real", "0.9">:$beta1,

@@ -9,10 +9,15 @@ def Smet_Dialect : Dialect {
   let cppNamespace = "::smet";
   let summary = "masked weights, topology updates and sparse optimizer steps";
   let description = [{
-    One topology value says which R x C blocks of an N x K weight are active. Weight values, gradient, moments and age are
-    plain dense arrays indexed by the same slot, so "same pattern" holds by construction, optimizer maths is ordinary
-    arithmetic, and only SpMM, SDDMM and the topology ops know sparsity. No op of this dialect has an N x K operand but
-    `to_dense` and `from_dense`, which exist for export, import and tests.
+    One topology value says which R x C blocks of an N x K weight are active. Weight values, gradient, moments and age
+    are plain dense arrays indexed by the same slot, so "same pattern" holds by construction, optimizer maths is
+    ordinary arithmetic, and only SpMM, SDDMM and the topology ops know sparsity. No op of this dialect has an N x K
+    operand but `to_dense` and `from_dense`, which exist for export, import and tests.
+
+    Letters in shapes: N x K the matrix, R x C a block, nnz the active blocks (slots), T tokens. Activations are
+    `[T, F]` or packed token tiles, as in the `nn` dialect; a scalar is an array of rank 0. Kernel ops are destination
+    style, on tensors with results, on memrefs without, and all float arrays of one have one element type, bf16, f32 or
+    f64.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultTypePrinterParser = 1;

@@ -9,10 +9,10 @@ def Smet_TopologyType : TypeDef<Smet_Dialect, "Topology"> {
   let mnemonic = "topology";
   let summary = "which R x C blocks of an N x K matrix are active";
   let description = [{
-    `!smet.topology<NxK, block = [R, C], nnz = 8192>`: a CSR of blocks in row-major block order. `[1, 1]` is unstructured,
-    `[1, B]` runs, `[R, C]` blocks. `nnz` counts blocks and may be `?`. The value carries what both orientations need:
-    positions and coordinates and, for the transposed walk, t_positions, t_coordinates and t_perm (entry -> slot).
-    Coordinates are as narrow as the shape allows (i16, zero-extended, up to 65,536 blocks).
+    `!smet.topology<NxK, block = [R, C], nnz = 8192>`: a CSR of blocks in row-major block order. `[1, 1]` is
+    unstructured, `[1, B]` runs, `[R, C]` blocks. `nnz` counts blocks and may be `?`. The value carries what both
+    orientations need: positions and coordinates and, for the transposed walk, t_positions, t_coordinates and t_perm
+    (entry -> slot). Coordinates are as narrow as the shape allows (i16, zero-extended, up to 65,536 blocks).
     `smet-expand-topology` turns it into these five arrays.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$cols, "int64_t":$blockRows, "int64_t":$blockCols, "int64_t":$nnz);
