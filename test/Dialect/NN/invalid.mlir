@@ -226,3 +226,135 @@ func.func @unpack(%x: memref<1x32x64xf32>, %y: memref<65x32xf32>) {
   nn.unpack ins(%x : memref<1x32x64xf32>) outs(%y : memref<65x32xf32>)
   return
 }
+
+// -----
+
+func.func @packed_features(%x: memref<2x16x64xf32>, %y: memref<2x15x64xf32>) {
+  // expected-error @+1 {{up has shape [2, 15, 64], expected [2, 16, 64], the features of gate ([2, 16, 64])}}
+  nn.silu_mul ins(%x, %y : memref<2x16x64xf32>, memref<2x15x64xf32>) outs(%x : memref<2x16x64xf32>)
+  return
+}
+
+// -----
+
+func.func @flat_after_packed(%dx: memref<2x16x64xf32>, %ids: memref<130xi32>, %table: memref<8x16xf32>) {
+  // expected-error @+1 {{ids has shape [130], but 2 tiles of 64 lanes do not hold 130 tokens, the layout of dx ([2, 16, 64])}}
+  nn.embedding_grad ins(%dx, %ids : memref<2x16x64xf32>, memref<130xi32>) outs(%table : memref<8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @eps(%x: memref<64x8xf32>, %g: memref<8xf32>) {
+  // expected-error @+1 {{eps must be at least 0 and finite, got nan}}
+  nn.rms_norm_grad ins(%x, %g, %x : memref<64x8xf32>, memref<8xf32>, memref<64x8xf32>) outs(%x, %g : memref<64x8xf32>, memref<8xf32>) {eps = 0x7FF8000000000000 : f64}
+  return
+}
+
+// -----
+
+func.func @theta(%x: memref<1x256xf32>, %p: memref<i32>) {
+  // expected-error @+1 {{theta must be positive and finite, got INF}}
+  nn.rope_at ins(%x, %p : memref<1x256xf32>, memref<i32>) outs(%x : memref<1x256xf32>) {head_dim = 64 : i64, seq_len = 8 : i64, theta = 0x7FF0000000000000 : f64}
+  return
+}
+
+// -----
+
+func.func @seq_len(%x: memref<1x256xf32>, %p: memref<i32>) {
+  // expected-error @+1 {{seq_len must be positive, got -8}}
+  nn.rope_at ins(%x, %p : memref<1x256xf32>, memref<i32>) outs(%x : memref<1x256xf32>) {head_dim = 64 : i64, seq_len = -8 : i64, theta = 1.0e4 : f64}
+  return
+}
+
+// -----
+
+func.func @kv_heads(%q: memref<1x32xf32>, %p: memref<i32>, %cache: memref<64x32xf32>) {
+  // expected-error @+1 {{num_kv_heads must be positive, got 0}}
+  nn.cached_attention ins(%q, %q, %q, %p : memref<1x32xf32>, memref<1x32xf32>, memref<1x32xf32>, memref<i32>)
+    outs(%q, %cache, %cache : memref<1x32xf32>, memref<64x32xf32>, memref<64x32xf32>) {num_heads = 4 : i64, num_kv_heads = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @caches(%q: memref<1x32xf32>, %p: memref<i32>, %k: memref<64x32xf32>, %v: memref<63x32xf32>) {
+  // expected-error @+1 {{v_cache has shape [63, 32], expected [64, 32], the tokens of k_cache ([64, 32])}}
+  nn.cached_attention ins(%q, %q, %q, %p : memref<1x32xf32>, memref<1x32xf32>, memref<1x32xf32>, memref<i32>)
+    outs(%q, %k, %v : memref<1x32xf32>, memref<64x32xf32>, memref<63x32xf32>) {num_heads = 4 : i64, num_kv_heads = 4 : i64}
+  return
+}
+
+// -----
+
+func.func @select(%x: memref<64x32xf32>, %i: memref<i32>, %y: memref<2x32xf32>) {
+  // expected-error @+1 {{y has shape [2, 32], expected [1, 32], one token}}
+  nn.select_token ins(%x, %i : memref<64x32xf32>, memref<i32>) outs(%y : memref<2x32xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad(%q: memref<64x32xf32>, %lse: memref<4x64xf32>, %dv: memref<64x16xf32>) {
+  // expected-error @+1 {{dv has shape [64, 16], expected [64, 32]}}
+  nn.attention_grad ins(%q, %q, %q, %q, %lse, %q : memref<64x32xf32>, memref<64x32xf32>, memref<64x32xf32>, memref<64x32xf32>, memref<4x64xf32>, memref<64x32xf32>)
+    outs(%q, %q, %dv : memref<64x32xf32>, memref<64x32xf32>, memref<64x16xf32>) {num_heads = 4 : i64, num_kv_heads = 4 : i64, seq_len = 64 : i64}
+  return
+}
+
+// -----
+
+func.func @targets(%x: memref<64x32xf32>, %w: memref<9x32xf32>, %t: memref<63xi32>, %n: memref<i32>, %s: memref<f32>, %lse: memref<64xf32>) {
+  // expected-error @+1 {{targets has shape [63], expected [64], the tokens of x ([64, 32])}}
+  nn.linear_cross_entropy_grad ins(%x, %w, %t, %n, %lse, %s : memref<64x32xf32>, memref<9x32xf32>, memref<63xi32>, memref<i32>, memref<64xf32>, memref<f32>)
+    outs(%x, %w : memref<64x32xf32>, memref<9x32xf32>)
+  return
+}
+
+// -----
+
+func.func @linear_grad_input(%dy: memref<64x16xf32>, %w: memref<15x32xf32>, %dx: memref<64x32xf32>) {
+  // expected-error @+1 {{w has shape [15, 32], expected [16, K], the features of dy ([64, 16])}}
+  nn.linear_grad_input ins(%dy, %w : memref<64x16xf32>, memref<15x32xf32>) outs(%dx : memref<64x32xf32>)
+  return
+}
+
+// -----
+
+func.func @element(%ids: memref<8xi64>, %table: memref<8x4xf32>, %x: memref<8x4xf32>) {
+  // expected-error @+1 {{operand #1 must be tensor or memref of i32, but got 'memref<8xi64>'}}
+  nn.embedding ins(%table, %ids : memref<8x4xf32>, memref<8xi64>) outs(%x : memref<8x4xf32>)
+  return
+}
+
+// -----
+
+func.func @element(%x: tensor<8x4xf16>) {
+  // expected-error @+1 {{operand #0 must be tensor or memref of bf16, f32 or f64, but got 'tensor<8x4xf16>'}}
+  %0 = nn.add ins(%x, %x : tensor<8x4xf16>, tensor<8x4xf16>) outs(%x : tensor<8x4xf16>) -> tensor<8x4xf16>
+  return
+}
+
+// -----
+
+func.func @unranked(%x: tensor<*xf32>) {
+  // expected-error @+1 {{operand #0 must be tensor or memref of bf16, f32 or f64, but got 'tensor<*xf32>'}}
+  %0 = nn.add ins(%x, %x : tensor<*xf32>, tensor<*xf32>) outs(%x : tensor<*xf32>) -> tensor<*xf32>
+  return
+}
+
+// -----
+
+func.func @no_result(%x: tensor<8x4xf32>) {
+  // expected-error @+1 {{expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  nn.add ins(%x, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%x : tensor<8x4xf32>)
+  return
+}
+
+// -----
+
+func.func @result(%x: tensor<8x4xf32>) {
+  // expected-error @+1 {{expected type of operand #2 ('tensor<8x4xf32>') to match type of corresponding result ('tensor<4x8xf32>')}}
+  %0 = nn.add ins(%x, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%x : tensor<8x4xf32>) -> tensor<4x8xf32>
+  return
+}

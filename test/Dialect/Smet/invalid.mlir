@@ -15,18 +15,48 @@ func.func private @rank(!smet.topology<64x64x2, block = [1, 16], nnz = 1>)
 
 // -----
 
+// expected-error @+1 {{expected 'block'}}
+func.func private @no_block(!smet.topology<64x64, nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{expected static shape}}
+func.func private @dynamic(!smet.topology<?x64, block = [16, 16], nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{nnz = -1 is outside [0, 16]}}
+func.func private @negative(!smet.topology<64x64, block = [16, 16], nnz = -1>)
+
+// -----
+
+// expected-error @+1 {{block [128, 128] does not divide shape 64x64}}
+func.func private @large(!smet.topology<64x64, block = [128, 128], nnz = 1>)
+
+// -----
+
+// expected-error @+1 {{4294967296x4294967296 elements are more than a 64-bit index can count}}
+func.func private @elements(!smet.topology<4294967296x4294967296, block = [4294967296, 4294967296], nnz = 1>)
+
+// -----
+
 // expected-error @+1 {{nnz = 17 is outside [0, 16]}}
 func.func private @nnz(!smet.topology<64x64, block = [16, 16], nnz = 17>)
 
 // -----
 
-// expected-error @+1 {{blocks are more than a 32-bit index can count}}
-func.func private @blocks(!smet.topology<4294967296x4294967296, block = [1, 1], nnz = 17>)
+// expected-error @+1 {{65536 x 65536 blocks are more than a 32-bit index can count}}
+func.func private @blocks(!smet.topology<65536x65536, block = [1, 1], nnz = 17>)
 
 // -----
 
 // expected-error @+1 {{adamw: beta1 must be in [0, 1), got 1}}
 #a = #smet.adamw<beta1 = 1.0>
+
+// -----
+
+// expected-error @+1 {{adamw: beta2 must be in [0, 1), got -5.000000e-01}}
+#a = #smet.adamw<beta2 = -0.5>
 
 // -----
 
@@ -185,5 +215,209 @@ func.func @pack(%p: memref<3xi32>, %c: memref<4xi32>, %tp: memref<5xi32>, %s: me
 func.func @kernel(%x: tensor<4xf32>) {
   // expected-error @+1 {{kernel @missing does not name a function}}
   %0 = smet.dispatch @missing ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @fit(%x: tensor<4xf32>) {
+  // expected-error @+1 {{kernel @kernel takes 1 arguments, got 2}}
+  %0 = smet.dispatch @kernel ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+func.func private @kernel(tensor<4xf32>)
+
+// -----
+
+func.func @fit(%x: tensor<4xf32>) {
+  // expected-error @+1 {{operand #0 of type 'tensor<4xf32>' does not fit argument of type 'tensor<?xf64>' of @kernel}}
+  %0 = smet.dispatch @kernel ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+func.func private @kernel(tensor<?xf64>, tensor<?xf32>)
+
+// -----
+
+func.func @fit(%t: !smet.topology<32x64, block = [16, 16], nnz = 4>, %x: memref<4xf32>) {
+  // expected-error @+1 {{operand #0 of type '!smet.topology<32x64, block = [16, 16], nnz = 4>' does not fit argument of type '!smet.topology<64x32, block = [16, 16], nnz = ?>' of @kernel}}
+  smet.dispatch @kernel ins(%t : !smet.topology<32x64, block = [16, 16], nnz = 4>) outs(%x : memref<4xf32>)
+  return
+}
+func.func private @kernel(!smet.topology<64x32, block = [16, 16], nnz = ?>, memref<?xf32>)
+
+// -----
+
+func.func @mixed(%x: tensor<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{mixes tensors and memrefs}}
+  smet.dispatch @kernel ins(%x : tensor<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
+func.func private @kernel(tensor<?xf32>, memref<?xf32>)
+
+// -----
+
+func.func @routine(%x: memref<4xi32>) {
+  // expected-error @+1 {{'smet.routine' op has no routine name}}
+  smet.routine "" ins() outs(%x : memref<4xi32>) words []
+  return
+}
+
+// -----
+
+func.func @routine(%x: tensor<4xi32>, %y: memref<4xi32>) {
+  // expected-error @+1 {{'smet.routine' op mixes tensors and memrefs}}
+  smet.routine "remap" ins(%x : tensor<4xi32>) outs(%y : memref<4xi32>) words []
+  return
+}
+
+// -----
+
+func.func @unpack(%t: !smet.topology<32x64, block = [16, 16], nnz = 4>) {
+  // expected-error @+1 {{expected the 5 arrays of a topology, got 2}}
+  %0:2 = smet.topology.unpack %t : !smet.topology<32x64, block = [16, 16], nnz = 4> -> tensor<3xi32>, tensor<4xi16>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @unpack(%t: !t) {
+  // expected-error @+1 {{t_positions has shape [4] of 'i32', expected [5] of 'i32' for '!smet.topology<32x64, block = [16, 16], nnz = 4>'}}
+  %0:5 = smet.topology.unpack %t : !t -> tensor<3xi32>, tensor<4xi16>, tensor<4xi32>, tensor<4xi16>, tensor<4xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @pack_mixed(%p: memref<3xi32>, %c: memref<4xi16>, %tp: memref<5xi32>, %perm: tensor<4xi32>) {
+  // expected-error @+1 {{mixes tensors and memrefs}}
+  %0 = smet.topology.pack %p, %c, %tp, %c, %perm : memref<3xi32>, memref<4xi16>, memref<5xi32>, memref<4xi16>, tensor<4xi32> -> !t
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @linear(%t: !t, %w: tensor<4x16x16xf32>, %x: tensor<8x64xf32>, %y: tensor<8x64xf32>) {
+  // expected-error @+1 {{y has shape [8, 64], expected [8, 32], the rows of !smet.topology<32x64, block = [16, 16], nnz = 4>}}
+  %0 = smet.linear ins(%t, %w, %x : !t, tensor<4x16x16xf32>, tensor<8x64xf32>) outs(%y : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @lr(%t: !t, %w: memref<4x16x16xf32>, %x: memref<8x64xf32>, %dy: memref<8x32xf32>, %lr: memref<1xf32>, %step: memref<i64>, %age: memref<4xi16>) {
+  // expected-error @+1 {{lr has shape [1], expected []}}
+  smet.sddmm_adam ins(%t, %x, %dy, %lr, %step : !t, memref<8x64xf32>, memref<8x32xf32>, memref<1xf32>, memref<i64>)
+    outs(%w, %w, %w, %age : memref<4x16x16xf32>, memref<4x16x16xf32>, memref<4x16x16xf32>, memref<4xi16>) {adamw = #smet.adamw<>}
+  return
+}
+
+// -----
+
+func.func @dense_lr(%w: memref<4x16xf32>, %lr: memref<4x16xf32>, %step: memref<i64>) {
+  // expected-error @+1 {{lr has shape [4, 16], expected []}}
+  smet.dense_adam_step ins(%w, %lr, %step : memref<4x16xf32>, memref<4x16xf32>, memref<i64>)
+    outs(%w, %w, %w : memref<4x16xf32>, memref<4x16xf32>, memref<4x16xf32>) {adamw = #smet.adamw<>}
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @dense(%t: !t, %w: memref<4x16x16xf32>, %d: memref<64x32xf32>) {
+  // expected-error @+1 {{dense has shape [64, 32], expected [32, 64], the rows of}}
+  smet.to_dense ins(%t, %w : !t, memref<4x16x16xf32>) outs(%d : memref<64x32xf32>)
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @dense(%t: !t, %w: memref<4x16xf32>, %d: memref<32x64xf32>) {
+  // expected-error @+1 {{values has shape [4, 16], expected [4, 16, 16]}}
+  smet.from_dense ins(%t, %d : !t, memref<32x64xf32>) outs(%w : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @seed(%t: !t, %seed: tensor<1xi64>) {
+  // expected-error @+1 {{seed has shape [1], expected []}}
+  %0 = smet.topology.init %seed into %t {layer = 0} : tensor<1xi64>, !t
+  return
+}
+
+// -----
+
+func.func @layer(%w: tensor<4x4xf32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{layer must be at least 0, got -7}}
+  %0 = smet.init_normal %seed into %w {layer = -7, std = 1.0} : tensor<i64>, tensor<4x4xf32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @dest(%t: !t, %w: tensor<32x64xf32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{dest has shape [32, 64], expected [4, 16, 16]}}
+  %0 = smet.init_normal %seed at %t : !t into %w {layer = 0, std = 1.0} : tensor<i64>, tensor<32x64xf32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @grow(%t: !t, %keep: tensor<4xi8>, %s: tensor<i64>) {
+  // expected-error @+1 {{'smet.grow' op layer must be at least 0, got -1}}
+  %0 = smet.grow <random> %t, %keep, %s, %s {layer = -1} : !t, tensor<4xi8>, tensor<i64>, tensor<i64> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @grow(%t: !t, %keep: tensor<4xi8>, %s: tensor<i64>) {
+  // expected-error @+1 {{grown has shape [5], expected [4], the active blocks of}}
+  %0 = smet.grow <random> %t, %keep, %s, %s {layer = 0} : !t, tensor<4xi8>, tensor<i64>, tensor<i64> -> tensor<5xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @growth(%t: !t, %keep: tensor<4xi8>, %s: tensor<i64>) {
+  // expected-error @+2 {{expected ::smet::Growth to be one of: random}}
+  // expected-error @+1 {{failed to parse Smet_GrowthAttr parameter 'value'}}
+  %0 = smet.grow <eagerly> %t, %keep, %s, %s {layer = 0} : !t, tensor<4xi8>, tensor<i64>, tensor<i64> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @slot_map(%t: !t, %keep: tensor<4xi8>, %grown: tensor<4xi32>) {
+  // expected-error @+1 {{slot_map has shape [3], expected [4], the active blocks of}}
+  %0, %1 = smet.update_topology %t, %keep, %grown : !t, tensor<4xi8>, tensor<4xi32> -> tensor<3xi32>
+  return
+}
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @element(%t: !t, %w: memref<4x16x16xi32>, %x: memref<8x64xf32>, %y: memref<8x32xf32>) {
+  // expected-error @+1 {{operand #1 must be tensor or memref of bf16, f32 or f64, but got 'memref<4x16x16xi32>'}}
+  smet.spmm ins(%t, %w, %x : !t, memref<4x16x16xi32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>)
+  return
+}
+
+// -----
+
+func.func @topology(%t: tensor<4xi32>, %w: memref<4x16x16xf32>, %x: memref<8x64xf32>, %y: memref<8x32xf32>) {
+  // expected-error @+1 {{operand #0 must be topology: the active R x C blocks of an N x K matrix, but got 'tensor<4xi32>'}}
+  smet.spmm ins(%t, %w, %x : tensor<4xi32>, memref<4x16x16xf32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>)
   return
 }

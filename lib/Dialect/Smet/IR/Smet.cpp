@@ -77,6 +77,8 @@ LogicalResult TopologyType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rowBlocks > std::numeric_limits<int32_t>::max() / colBlocks)
     return emitError() << "topology: " << rowBlocks << " x " << colBlocks
                        << " blocks are more than a 32-bit index can count";
+  if (rows > std::numeric_limits<int64_t>::max() / cols)
+    return emitError() << "topology: " << rows << "x" << cols << " elements are more than a 64-bit index can count";
   int64_t blocks = rowBlocks * colBlocks;
   if (!ShapedType::isDynamic(nnz) && (nnz < 0 || nnz > blocks))
     return emitError() << "topology: nnz = " << nnz << " is outside [0, " << blocks << "]";

@@ -7,7 +7,7 @@ include "mlir/IR/AttrTypeBase.td"
 
 def Smet_TopologyType : TypeDef<Smet_Dialect, "Topology"> {
   let mnemonic = "topology";
-  let summary = "which R x C blocks of an N x K matrix are active";
+  let summary = "topology: the active R x C blocks of an N x K matrix";
   let description = [{
     `!smet.topology<NxK, block = [R, C], nnz = 8192>`: a CSR of blocks in row-major block order. `[1, 1]` is
     unstructured, `[1, B]` runs, `[R, C]` blocks. `nnz` counts blocks and may be `?`. The value carries what both
