@@ -184,10 +184,11 @@ Expected<Checkpoint> openCheckpoint(const fs::path &path) {
   return Checkpoint{path, std::move(*state), {}};
 }
 
-Expected<std::optional<Checkpoint>> findCheckpoint(const fs::path &folder) {
+Expected<std::optional<Checkpoint>> findCheckpoint(const fs::path &folder, int64_t before) {
   auto steps = listSteps(folder);
   if (!steps)
     return std::unexpected(steps.error());
+  std::erase_if(*steps, [&](int64_t step) { return step >= before; });
   std::vector<std::string> warnings;
   for (int64_t step : *steps) {
     auto checkpoint = openCheckpoint(folder / stepName(step));
@@ -201,6 +202,21 @@ Expected<std::optional<Checkpoint>> findCheckpoint(const fs::path &folder) {
   if (warnings.empty())
     return std::nullopt;
   return fail("no checkpoint in '{}' can be used: {}", folder.string(), fmt::join(warnings, "; "));
+}
+
+Expected<std::vector<int64_t>> abandonLater(const fs::path &folder, int64_t step) {
+  auto steps = listSteps(folder);
+  if (!steps)
+    return steps;
+  std::erase_if(*steps, [&](int64_t other) { return other <= step; });
+  for (int64_t later : *steps) {
+    fs::path from = folder / stepName(later);
+    if (Status renamed = replaceFolder(from, folder / ("abandoned-" + stepName(later))); !renamed)
+      return std::unexpected(renamed.error());
+    std::error_code code;
+    fs::remove_all(from, code); // abandoned before
+  }
+  return steps;
 }
 
 Status checkSameRun(const TrainState &saved, const TrainState &now) {

@@ -56,8 +56,13 @@ struct Checkpoint {
 /// The checkpoint `path`, a step-<step> folder. A damaged one is an error.
 Expected<Checkpoint> openCheckpoint(const std::filesystem::path &path);
 
-/// The newest good checkpoint of a run's folder; nothing if it has none at all. Only damaged ones are an error.
-Expected<std::optional<Checkpoint>> findCheckpoint(const std::filesystem::path &folder);
+/// The newest good checkpoint of a run's folder that is older than step `before`; nothing if there is none at all. Only
+/// damaged ones are an error.
+Expected<std::optional<Checkpoint>> findCheckpoint(const std::filesystem::path &folder, int64_t before = INT64_MAX);
+
+/// Renames the checkpoints of `folder` after `step` to abandoned-step-<N>, so that a run that went back to `step` is not
+/// continued from them. Returns the steps.
+Expected<std::vector<int64_t>> abandonLater(const std::filesystem::path &folder, int64_t step);
 
 /// An error that says which of model, tokenizer and seed differ, if any does.
 Status checkSameRun(const TrainState &saved, const TrainState &now);

@@ -198,8 +198,10 @@ static void printSummary(const TrainResult &result, const TrainOptions &options,
 }
 
 static int reportLossNotFinite(const TrainResult &result) {
-  std::string last = result.checkpoint.empty() ? "no checkpoint was saved before it"
-                                               : "the last good checkpoint is " + result.checkpoint.string();
+  std::string last = result.checkpoint.empty()
+                         ? "there is no good checkpoint before it"
+                         : fmt::format("the last good checkpoint is {}; go back to it with --resume {}",
+                                       result.checkpoint.string(), result.checkpoint.string());
   print(stderr,
         "smet: error: the loss of step {} is NaN or infinite; training stopped before the optimizer changed "
         "anything; {}. A lower --lr or a longer --lr-warmup may help\n",

@@ -167,6 +167,8 @@ static std::unexpected<Error> explain(int status, WorkFolder &work) {
     return fail("the compiler was stopped by {}", signalText(WTERMSIG(status)));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && !messages.empty())
     return std::unexpected(Error{messages});
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) // by ld.so: a library of the compiler is missing
+    return fail("the compiler cannot be started: {}", lastLine(work.text("log")));
   std::string how = WIFSIGNALED(status)
                         ? fmt::format("crashed with signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
                         : fmt::format("ended with exit code {}", WEXITSTATUS(status));

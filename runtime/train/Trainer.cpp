@@ -75,12 +75,14 @@ public:
 private:
   Status start();
   Status restore(const Checkpoint &checkpoint);
+  Status leaveOthers();
   Status checkSameProgram(const Checkpoint &checkpoint) const;
   TrainState state() const;
   Expected<Outcome> step();
   Status updateTopology(nlohmann::json &record);
   Status evaluateInto(nlohmann::json &record);
   Status save();
+  void forgetBadCheckpoint();
   StepReport report() const;
   bool updatesTopology() const;
   Expected<Outcome> advance(int64_t last, MetricsLog &metrics);
@@ -95,7 +97,8 @@ private:
   StepTimer timer;
   ActiveBlocks initial; ///< the topology that the seed draws
   int64_t done = 0;     ///< steps
-  fs::path checkpoint;  ///< the last good one
+  fs::path checkpoint;  ///< the last one
+  int64_t saved = 0;    ///< its step
 };
 
 } // namespace
@@ -162,11 +165,32 @@ Status Trainer::restore(const Checkpoint &saved) {
   auto views = checkpointTensors(in.instance.manifest(), in.instance.arena().base());
   if (Status loaded = loadTensors(saved, views, /*complete=*/true); !loaded)
     return loaded;
-  done = saved.state.step;
+  done = this->saved = saved.state.step;
   checkpoint = saved.path;
   in.progress.note(fmt::format("resumed from {} (step {})", saved.path.string(), done));
   if (std::string changed = changedSchedules(options, saved.state.config.value("options", "")); !changed.empty())
     in.progress.note("warning: the run goes on with other settings than it was started with: " + changed);
+  return {};
+}
+
+/// When a checkpoint was chosen: checkpoints of another run in --out are an error, later ones of this run are set
+/// aside.
+Status Trainer::leaveOthers() {
+  fs::path out = options.out.text;
+  std::error_code error;
+  if (!fs::equivalent(fs::absolute(checkpoint, error).parent_path(), out, error)) {
+    auto other = findCheckpoint(out);
+    if (other && !*other)
+      return {};
+    return fail("{} holds another run; choose another --out", out.string());
+  }
+  auto later = abandonLater(out, done);
+  if (!later)
+    return std::unexpected(later.error());
+  if (!later->empty())
+    in.progress.note(
+        fmt::format("the run goes back to step {}: the checkpoints of step {} are kept as abandoned-step-*", done,
+                    fmt::join(*later, ", ")));
   return {};
 }
 
@@ -198,6 +222,9 @@ Status Trainer::start() {
   if (*saved)
     if (Status restored = restore(**saved); !restored)
       return restored;
+  if (!anywhere)
+    if (Status alone = leaveOthers(); !alone)
+      return alone;
   return writeFileAtomically(out / "config.toml", writeToml(options));
 }
 
@@ -254,7 +281,16 @@ Status Trainer::save() {
   if (!saved)
     return std::unexpected(saved.error());
   checkpoint = *saved;
+  this->saved = done;
   return {};
+}
+
+/// After a loss that is not finite: a checkpoint of the steps done would only lead there again, so it is not good.
+void Trainer::forgetBadCheckpoint() {
+  if (checkpoint.empty() || saved < done)
+    return;
+  auto earlier = findCheckpoint(checkpoint.parent_path(), done);
+  checkpoint = earlier && *earlier ? (*earlier)->path : fs::path();
 }
 
 StepReport Trainer::report() const {
@@ -332,6 +368,8 @@ Expected<TrainResult> Trainer::run() {
   if (!ending)
     return fail("{}\nthe last good checkpoint is {}; continue from it with --resume", ending.error().message,
                 checkpoint.string());
+  if (*ending == Ending::LossNotFinite)
+    forgetBadCheckpoint();
   return TrainResult{*ending, done, Interrupt::signal(), checkpoint};
 }
 

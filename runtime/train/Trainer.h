@@ -38,7 +38,7 @@ struct TrainResult {
   Ending ending = Ending::Finished;
   int64_t step = 0;                 ///< steps done
   int signal = 0;                   ///< when Interrupted
-  std::filesystem::path checkpoint; ///< the last one; may be empty when the loss was not finite
+  std::filesystem::path checkpoint; ///< the last good one; may be empty when the loss was not finite
 };
 
 /// Trains, or continues, to the end of the schedule; an Interrupt that the caller holds ends it earlier. Errors: the

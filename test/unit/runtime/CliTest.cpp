@@ -116,6 +116,9 @@ TEST_F(CliTest, OtherWaysForTheCompilerToFail) {
   compiler("echo /nowhere/model.smet");
   EXPECT_EQ(smet(train), 1);
   EXPECT_TRUE(printed("named no program file")) << output;
+  compiler("echo 'smet-compile: error while loading shared libraries: libMLIR.so' >&2; exit 127");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(printed("cannot be started: smet-compile: error while loading shared libraries: libMLIR.so")) << output;
   fs::remove(folder / "smet-compile");
   EXPECT_EQ(smet(train), 1);
   EXPECT_TRUE(printed("cannot be started")) << output;

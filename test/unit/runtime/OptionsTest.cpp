@@ -81,6 +81,10 @@ TEST(Options, ValidateNamesTheFlag) {
   rejects([](TrainOptions &o) { o.beta1 = 1; }, "--beta1");
   rejects([](TrainOptions &o) { o.batchSize = 0; }, "--batch-size");
   rejects([](TrainOptions &o) { o.stopAfter = o.steps + 1; }, "--stop-after");
+  rejects([](TrainOptions &o) { o.updateUntil = o.steps + 1; }, "--update-until");
+  rejects([](TrainOptions &o) { o.threads = 4097; }, "--threads");
+  rejects([](TrainOptions &o) { o.eps = 1e-300; }, "--eps"); // zero as f32
+  rejects([](TrainOptions &o) { o.out.text = ""; }, "--out");
 }
 
 TEST(Options, ShippedPresetIsTheIssuesRecipe) {

@@ -1,0 +1,196 @@
+//===- TrainTest.cpp - training runs from text to checkpoint --------------===//
+
+#include "Tools.h"
+
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/train/Metrics.h"
+
+#include <map>
+#include <set>
+
+using namespace smet::test;
+using namespace smet::rt;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+namespace {
+
+class TrainTest : public Tools {
+protected:
+  std::vector<nlohmann::json> metrics(std::string_view run) {
+    auto records = readMetrics(folder / run / "metrics.jsonl");
+    EXPECT_TRUE(records) << messageOf(records);
+    return records.value_or(std::vector<nlohmann::json>());
+  }
+};
+
+/// The linear indices of the active blocks of every sparse layer, from a checkpoint's files alone.
+std::map<std::string, std::set<int64_t>> topology(const fs::path &checkpoint) {
+  auto file = SafetensorsFile::open(checkpoint / "model.safetensors");
+  EXPECT_TRUE(file) << messageOf(file);
+  std::map<std::string, std::set<int64_t>> layers;
+  for (const SafetensorsEntry &entry : file->tensors()) {
+    size_t suffix = entry.name.find(".topology.positions");
+    if (suffix == std::string::npos)
+      continue;
+    std::string name = entry.name.substr(0, suffix);
+    const SafetensorsEntry *columns = file->find(name + ".topology.coordinates");
+    EXPECT_EQ(columns->dtype, "I16");
+    auto *positions = reinterpret_cast<const int32_t *>(entry.bytes.data());
+    auto *coordinates = reinterpret_cast<const uint16_t *>(columns->bytes.data());
+    for (int64_t row = 0; row + 1 < entry.shape[0]; ++row)
+      for (int32_t slot = positions[row]; slot < positions[row + 1]; ++slot)
+        layers[name].insert(row * 65536 + coordinates[slot]);
+  }
+  return layers;
+}
+
+int64_t common(const std::map<std::string, std::set<int64_t>> &a, const std::map<std::string, std::set<int64_t>> &b) {
+  int64_t count = 0;
+  for (auto &[name, blocks] : a)
+    for (int64_t block : blocks)
+      count += b.at(name).contains(block);
+  return count;
+}
+
+} // namespace
+
+// Issue 2, acceptance 4: with three topology updates, one of them before the stop.
+TEST_F(TrainTest, SameBitsForAnyThreadsAndAcrossAResume) {
+  for (const char *block : {"16x16", "1x1"}) {
+    std::string flags = fmt::format("--block {} --out ", block);
+    ASSERT_EQ(train(flags + "one --threads 1"), 0) << output;
+    ASSERT_EQ(train(flags + "two --threads 2"), 0) << output;
+    ASSERT_EQ(train(flags + "parts --threads 2 --stop-after 17"), 0) << output;
+    EXPECT_THAT(output, HasSubstr("stopped after step 17 of 40, saved in parts/step-00000017; continue with --resume"));
+    EXPECT_FALSE(fs::exists(checkpoint("parts", 40)));
+    ASSERT_EQ(run("smet train --resume --out parts --threads 1"), 0) << output; // all else as in its config.toml
+    EXPECT_THAT(output, HasSubstr("resumed from parts/step-00000017 (step 17)"));
+    EXPECT_THAT(output, Not(HasSubstr("warning")));
+
+    ASSERT_EQ(train(flags + "other --seed 43"), 0) << output;
+
+    std::string one = tensors("one", 40);
+    ASSERT_FALSE(one.empty());
+    EXPECT_TRUE(one == tensors("two", 40)) << block;
+    EXPECT_TRUE(one == tensors("parts", 40)) << block;
+    EXPECT_FALSE(one == tensors("parts", 17)) << block;
+    EXPECT_FALSE(one == tensors("other", 40)) << block;
+    run("rm -r one two parts other");
+  }
+}
+
+// Issue 2, acceptance 3, on the command line. The topology stays, since rounding may flip a prune decision.
+TEST_F(TrainTest, ReferenceAndCpuHaveTheSameLoss) {
+  for (const char *block : {"16x16", "1x1"}) {
+    std::string flags =
+        fmt::format("--method static --steps 20 --save-every 5 --keep 4 --update-every 3 --block {} ", block);
+    ASSERT_EQ(train(flags + "--target cpu --out cpu"), 0) << output;
+    ASSERT_EQ(train(flags + "--target reference --out reference"), 0) << output;
+    auto cpu = metrics("cpu"), reference = metrics("reference");
+    ASSERT_EQ(cpu.size(), 20u);
+    ASSERT_EQ(reference.size(), 20u);
+    for (size_t i = 0; i < 20; ++i) {
+      double loss = reference[i]["loss"];
+      EXPECT_NEAR(cpu[i]["loss"].get<double>(), loss, 1e-5 * loss) << "step " << i + 1 << " block " << block;
+    }
+    EXPECT_LT(cpu[19]["loss"].get<double>(), cpu[0]["loss"].get<double>() - 0.5) << "it learns";
+    EXPECT_EQ(topology(checkpoint("cpu", 5)), topology(checkpoint("cpu", 20))) << "static";
+    run("rm -r cpu reference");
+  }
+}
+
+TEST_F(TrainTest, MetricsTellWhatTheProgressLineTellsAndTheUpdates) {
+  ASSERT_EQ(train("--block 8x8 --prune-schedule constant --save-every 5 --keep 10 --log-every 1 --eval-every 20"), 0)
+      << output;
+  auto records = metrics("run");
+  ASSERT_EQ(records.size(), 40u);
+  auto start = topology(checkpoint("run", 5)), before = start;
+  int64_t blocks = common(start, start);
+  ASSERT_GT(blocks, 50);
+  for (int64_t step = 1; step <= 40; ++step) {
+    const nlohmann::json &r = records[step - 1];
+    for (const char *key : {"tokens_per_second", "ms_per_step", "memory_bytes", "eta_seconds"})
+      EXPECT_TRUE(r.contains(key) && r[key].is_number() && r[key] >= 0) << r;
+    EXPECT_EQ(r["step"], step);
+    double loss = r["loss"], lr = r["lr"];
+    EXPECT_NEAR(r["perplexity"].get<double>(), std::exp(loss), 1e-9 * std::exp(loss));
+    EXPECT_THAT(output, HasSubstr(fmt::format("step {}/{}  loss {:.4f}  ppl {:.2f}  lr {:.2e}  ", step,
+                                              r["steps"].get<int64_t>(), loss, std::exp(loss), lr)));
+    EXPECT_EQ(r.contains("val_loss"), step % 20 == 0);
+    bool updated = step % 10 == 0 && step < 40;
+    EXPECT_EQ(r.contains("pruned") && r.contains("grown") && r.contains("overlap"), updated) << r;
+    if (!updated)
+      continue;
+    auto after = topology(checkpoint("run", step));
+    EXPECT_EQ(common(after, after), blocks);
+    EXPECT_EQ(r["update"], step / 10);
+    EXPECT_EQ(r["pruned"], blocks - common(before, after));
+    EXPECT_EQ(r["grown"], r["pruned"]);
+    EXPECT_GT(r["pruned"], 0);
+    EXPECT_DOUBLE_EQ(r["overlap"].get<double>(), double(common(start, after)) / double(blocks));
+    before = after;
+  }
+}
+
+TEST_F(TrainTest, TheSavedConfigurationReproducesTheRun) {
+  ASSERT_EQ(
+      train("--steps 12 --lr 3e-3 --lr-schedule wsd --lr-warmup 0.25 --update-every 4 --prune-rate 0.5 --beta2 0.99 "
+            "--weight-decay 0.1 --warmup-updates 3 --seed 7 --block 8x16"),
+      0)
+      << output;
+  ASSERT_EQ(run("cp run/config.toml saved.toml; smet train --config saved.toml --out again"), 0) << output;
+  EXPECT_TRUE(tensors("run", 12) == tensors("again", 12));
+  ASSERT_EQ(run("smet train --config saved.toml --out other --lr 1e-3"), 0) << output; // the command line wins
+  EXPECT_FALSE(tensors("run", 12) == tensors("other", 12));
+  EXPECT_THAT(readFile(folder / "other/config.toml").value(), HasSubstr("\nlr = 0.001\n"));
+}
+
+TEST_F(TrainTest, DenseHasNoTopology) {
+  ASSERT_EQ(train("--method dense --steps 3"), 0) << output;
+  EXPECT_TRUE(topology(checkpoint("run", 3)).empty());
+}
+
+// What one tool makes, the other continues, evaluates and speaks with.
+TEST_F(TrainTest, SmetRunDoesWhatSmetDoes) {
+  ASSERT_EQ(run("smet compile --config small.toml --out train.smet"), 0) << output;
+  ASSERT_EQ(run("smet compile --config small.toml --kind infer --out infer.smet"), 0) << output;
+  ASSERT_EQ(train("--out straight"), 0) << output;
+  std::string flags = "--data text.txt --tokenizer tokenizer.model --steps 40 --lr 0.01 --update-every 10 --out parts";
+  ASSERT_EQ(run("smet-run train --program train.smet --stop-after 17 " + flags), 0) << output;
+  ASSERT_EQ(run("smet-run train --program train.smet --resume --out parts"), 0) << output;
+  EXPECT_TRUE(tensors("straight", 40) == tensors("parts", 40));
+
+  ASSERT_EQ(run("smet-run eval --program train.smet --checkpoint parts"), 0) << output;
+  std::string line = output;
+  EXPECT_THAT(line, HasSubstr(fmt::format("loss {:.4f}  ", metrics("straight")[39]["val_loss"].get<double>())));
+  expect("smet eval --checkpoint straight", 0, {line});
+  expect("smet-run eval --program train.smet --checkpoint straight/step-00000040 --data text.txt "
+         "--tokenizer tokenizer.model",
+         0, {line});
+  expect("cd straight/step-00000040 && smet eval --checkpoint .", 0, {line});
+
+  for (const char *sampling : {"--temperature 0", "--seed 5 --num 2 --max-tokens 9", "--prompt 'the ' --stop e"}) {
+    ASSERT_EQ(run(fmt::format("smet-run generate --program infer.smet --checkpoint parts {}", sampling)), 0) << output;
+    std::string text = output;
+    EXPECT_GT(text.size(), 4u);
+    ASSERT_EQ(run(fmt::format("smet generate --checkpoint straight {}", sampling)), 0) << output;
+    EXPECT_EQ(output, text);
+  }
+
+  expect("smet-run info --program infer.smet", 0, {"program: infer for cpu, entry points prefill, decode"});
+  ASSERT_EQ(run("smet-run info --program train.smet"), 0);
+  std::string info = output;
+  EXPECT_THAT(info, HasSubstr("model.layers.0.mlp.down_proj.weight"));
+  expect("smet inspect train.smet", 0, {info});
+  expect("smet inspect straight", 0, {"step 40", "7 sparse layers"});
+
+  std::string kind = "is a program of kind";
+  expect("smet-run eval --program infer.smet --checkpoint parts", 1, {kind, "--kind train"});
+  expect("smet-run generate --program train.smet --checkpoint parts", 1, {kind, "--kind infer"});
+  expect("smet-run train --program infer.smet " + flags, 1, {kind, "--kind train"});
+  expect("smet-run train --program infer.smet --dry-run", 1, {kind, "--kind train"});
+  expect("sed 's/0.25/0.5/' small.toml >half.toml; smet-run train --program train.smet --config half.toml", 1,
+         {"the configuration says density = 0.5, but 'train.smet' was compiled with 0.25"});
+}
