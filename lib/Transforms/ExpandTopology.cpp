@@ -119,6 +119,16 @@ struct LowerInit : TopologyPattern<TopologyInitOp> {
   }
 };
 
+struct LowerFromMask : TopologyPattern<FromMaskOp> {
+  using TopologyPattern::TopologyPattern;
+  LogicalResult matchAndRewrite(FromMaskOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const final {
+    auto call = createRoutine(rewriter, op.getLoc(), "topology_from_mask", adaptor.getMask(), adaptor.getDest(),
+                              topologyWords(op.getType()));
+    rewriter.replaceOpWithMultiple(op, {call.getResults()});
+    return success();
+  }
+};
+
 struct LowerInitNormal : TopologyPattern<InitNormalOp> {
   using TopologyPattern::TopologyPattern;
   LogicalResult matchAndRewrite(InitNormalOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const final {
@@ -236,11 +246,11 @@ struct ExpandTopologyPass : smet::impl::ExpandTopologyPassBase<ExpandTopologyPas
     target.addDynamicallyLegalOp<func::FuncOp>(
         [&](func::FuncOp function) { return converter.isSignatureLegal(function.getFunctionType()); });
     target.addDynamicallyLegalOp<func::ReturnOp, DispatchOp>([&](Operation *op) { return converter.isLegal(op); });
-    target.addIllegalOp<TopologyInitOp, InitNormalOp, FillOp, PruneOp, GrowOp, UpdateTopologyOp, RemapOp>();
+    target.addIllegalOp<TopologyInitOp, FromMaskOp, InitNormalOp, FillOp, PruneOp, GrowOp, UpdateTopologyOp, RemapOp>();
     RewritePatternSet patterns(context);
     populateReturnOpTypeConversionPattern(patterns, converter);
-    patterns.add<ExpandFunction, ExpandDispatch, LowerInit, LowerInitNormal, LowerFill, LowerPrune, LowerGrow,
-                 LowerUpdate, LowerRemap>(converter, context);
+    patterns.add<ExpandFunction, ExpandDispatch, LowerInit, LowerFromMask, LowerInitNormal, LowerFill, LowerPrune,
+                 LowerGrow, LowerUpdate, LowerRemap>(converter, context);
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
   }

@@ -68,6 +68,14 @@ Status runTopologyInit(Arguments in) {
   return {};
 }
 
+Status runTopologyFromMask(Arguments in) {
+  auto *mask = in.array<int8_t>();
+  TopologyArrays arrays(in);
+  BlockGrid grid = in.grid();
+  int64_t nnz = in.word();
+  return topologyFromMask({mask, size_t(grid.rows * grid.cols)}, arrays.with(grid, nnz));
+}
+
 Status runInitNormalSparse(Arguments in) {
   auto seed = in.scalar<int64_t>();
   ActiveArrays arrays(in);
@@ -150,6 +158,7 @@ template <Status (*routine)(Arguments)> int32_t entry(smet_context *context, cha
 
 void setRoutines(smet_context &context) {
   context.topology_init = entry<runTopologyInit>;
+  context.topology_from_mask = entry<runTopologyFromMask>;
   context.init_normal_sparse = entry<runInitNormalSparse>;
   context.init_normal_dense = entry<runInitNormalDense>;
   context.fill = entry<runFill>;

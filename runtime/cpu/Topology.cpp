@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <ranges>
 #include <vector>
 
 namespace smet::rt {
@@ -186,6 +188,25 @@ void initTopology(ThreadPool &pool, const Topology &topology, int64_t seed, int6
   int64_t blocks = topology.grid.blocks();
   RandomSource source{RandomStream::Topology, seed, layer};
   setBlocks(topology, draw(pool, source, blocks, topology.nnz, blocks, [](int64_t) { return true; }));
+}
+
+Status topologyFromMask(std::span<const int8_t> mask, const Topology &t) {
+  const BlockGrid &grid = t.grid;
+  std::vector<int32_t> blocks;
+  blocks.reserve(t.nnz);
+  for (int64_t block = 0; block < grid.blocks(); ++block) {
+    int64_t row = block / grid.colBlocks() * grid.blockRows, col = block % grid.colBlocks() * grid.blockCols;
+    auto isSet = [&](int64_t r) {
+      return std::ranges::any_of(mask.subspan((row + r) * grid.cols + col, grid.blockCols), std::identity());
+    };
+    if (std::ranges::any_of(std::views::iota(int64_t(0), grid.blockRows), isSet))
+      blocks.push_back(int32_t(block));
+  }
+  if (int64_t(blocks.size()) != t.nnz)
+    return fail("from_mask: the mask sets {} blocks of {} x {}, the topology has nnz = {}", blocks.size(),
+                grid.blockRows, grid.blockCols, t.nnz);
+  setBlocks(t, blocks);
+  return {};
 }
 
 Status prune(std::span<const float> score, double rate, int64_t blocks, std::span<int8_t> keep) {

@@ -67,6 +67,10 @@ struct Topology : ActiveBlocks {
 /// Draws exactly nnz blocks, uniformly: those with the smallest random keys.
 void initTopology(ThreadPool &pool, const Topology &topology, int64_t seed, int64_t layer);
 
+/// Makes the blocks active in which any element of the rows x cols mask is not zero. Fails, and changes nothing, where
+/// these are not nnz blocks.
+Status topologyFromMask(std::span<const int8_t> mask, const Topology &topology);
+
 /// keep = 0 at the min(floor(rate * nnz), blocks - nnz) slots with the smallest score, else 1; ties go to the lower
 /// slot. Fails on a NaN score and on a rate outside [0, 1].
 Status prune(std::span<const float> score, double rate, int64_t blocks, std::span<int8_t> keep);

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file and of the manifest. A program of another version is refused.
-#define SMET_ABI_VERSION 1
+#define SMET_ABI_VERSION 2
 
 /// Alignment of the arena and of every tensor in it, in bytes.
 #define SMET_ALIGNMENT 64
@@ -98,6 +98,12 @@ struct smet_context {
   /// Where a routine writes its message (zero-terminated).
   char *error;
   int64_t error_size;
+
+  /// The blocks of an N x K mask in which any element is not zero become the active ones. Another number of them than
+  /// nnz is an error.
+  /// table: mask(i8) | positions(i32) coordinates t_positions t_coordinates t_perm(i32) |
+  ///        rows cols block_rows block_cols nnz
+  smet_routine topology_from_mask;
 };
 
 /// Indices of the function pointers above, in units of pointers.
@@ -112,6 +118,7 @@ enum smet_slot {
   SMET_SLOT_GROW_RANDOM = 7,
   SMET_SLOT_UPDATE_TOPOLOGY = 8,
   SMET_SLOT_REMAP = 9,
+  SMET_SLOT_TOPOLOGY_FROM_MASK = 12,
 };
 
 /// An entry point of a program.

@@ -24,6 +24,14 @@ func.func @update(%t: !t {smet.name = "w.topology"}, %s: tensor<4xf32> {smet.nam
 // -----
 
 !t = !smet.topology<64x64, block = [16, 16], nnz = 4>
+// CHECK-LABEL: func.func @from_mask
+// CHECK:         %[[T:.*]]:5 = smet.routine "topology_from_mask" ins(%arg0 : tensor<64x64xi8>) outs(%arg1, {{.*}} words [64, 64, 16, 16, 4]
+// CHECK:         return %[[T]]#0, %[[T]]#1, %[[T]]#2, %[[T]]#3, %[[T]]#4
+func.func @from_mask(%mask: tensor<64x64xi8>, %t: !t) -> !t {
+  %new = smet.from_mask %mask into %t : tensor<64x64xi8>, !t
+  return %new : !t
+}
+
 // CHECK-LABEL: func.func @init
 // CHECK:         smet.routine "topology_init" ins(%arg0 : tensor<i64>) outs(%arg1, {{.*}} words [64, 64, 16, 16, 4, 5]
 // CHECK:         smet.routine "init_normal_sparse" {{.*}} words [64, 64, 16, 16, 4, 5, 4581421828931458171]

@@ -22,6 +22,7 @@ namespace {
 std::optional<smet_slot> slotOf(StringRef routine) {
   return llvm::StringSwitch<std::optional<smet_slot>>(routine)
       .Case("topology_init", SMET_SLOT_TOPOLOGY_INIT)
+      .Case("topology_from_mask", SMET_SLOT_TOPOLOGY_FROM_MASK)
       .Case("init_normal_sparse", SMET_SLOT_INIT_NORMAL_SPARSE)
       .Case("init_normal_dense", SMET_SLOT_INIT_NORMAL_DENSE)
       .Case("fill", SMET_SLOT_FILL)

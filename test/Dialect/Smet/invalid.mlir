@@ -421,3 +421,12 @@ func.func @topology(%t: tensor<4xi32>, %w: memref<4x16x16xf32>, %x: memref<8x64x
   smet.spmm ins(%t, %w, %x : tensor<4xi32>, memref<4x16x16xf32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>)
   return
 }
+
+// -----
+
+!t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+func.func @mask(%t: !t, %mask: tensor<64x32xi8>) {
+  // expected-error @+1 {{'smet.from_mask' op mask has shape [64, 32], expected [32, 64], the rows of !smet.topology<32x64}}
+  %0 = smet.from_mask %mask into %t : tensor<64x32xi8>, !t
+  return
+}

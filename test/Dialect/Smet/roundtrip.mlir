@@ -150,6 +150,13 @@ func.func @topology_init(%seed: tensor<i64>, %t: !smet.topology<32x64, block = [
   return
 }
 
+// CHECK-LABEL: @from_mask
+func.func @from_mask(%mask: tensor<32x64xi8>, %t: !smet.topology<32x64, block = [16, 16], nnz = 4>) {
+  // CHECK: smet.from_mask {{.*}} into {{.*}} : tensor<32x64xi8>, !smet.topology<32x64, block = [16, 16], nnz = 4>
+  %0 = smet.from_mask %mask into %t : tensor<32x64xi8>, !smet.topology<32x64, block = [16, 16], nnz = 4>
+  return
+}
+
 // CHECK-LABEL: @init_normal
 func.func @init_normal(%seed: tensor<i64>, %t: !smet.topology<32x64, block = [16, 16], nnz = 4>, %d: tensor<8x4xf32>, %w: tensor<4x16x16xf32>) {
   // CHECK: smet.init_normal {{.*}} into {{.*}} {layer = 0 : i64, std = 2.000000e-02 : f64} : tensor<i64>, tensor<8x4xf32>

@@ -196,6 +196,32 @@ TEST(InitTopology, KeepsNoArrayOfTheGridsSize) {
   FAIL() << "not recorded";
 }
 
+TEST(TopologyFromMask, AnyElementMakesItsBlockActive) {
+  BlockGrid grid{6, 8, 3, 2}; // 2 x 4 blocks
+  std::vector<int8_t> mask(48);
+  mask[2 * 8 + 7] = 1;  // the last element of block 3
+  mask[3 * 8 + 0] = -1; // the first of block 4
+  mask[3 * 8 + 5] = 2;  // block 6, twice
+  mask[5 * 8 + 4] = INT8_MIN;
+  Owned t(grid, 3);
+  ASSERT_TRUE(topologyFromMask(mask, t.view));
+  expectConsistent(t.view);
+  EXPECT_THAT(blocksOf(t.view), ElementsAre(3, 4, 6));
+}
+
+TEST(TopologyFromMask, RefusesAnotherCountAndChangesNothing) {
+  Owned t({4, 4, 1, 1}, 2);
+  std::vector<int8_t> mask(16);
+  mask[5] = mask[6] = 1;
+  ASSERT_TRUE(topologyFromMask(mask, t.view));
+  mask[6] = 0;
+  EXPECT_THAT(topologyFromMask(mask, t.view).error().message,
+              HasSubstr("sets 1 blocks of 1 x 1, the topology has nnz = 2"));
+  mask[8] = mask[9] = 1;
+  EXPECT_THAT(topologyFromMask(mask, t.view).error().message, HasSubstr("sets 3 blocks"));
+  EXPECT_THAT(blocksOf(t.view), ElementsAre(5, 6));
+}
+
 //===----------------------------------------------------------------------===//
 // Pruning
 //===----------------------------------------------------------------------===//

@@ -134,6 +134,8 @@ LogicalResult TopologyInitOp::verify() {
   return ShapeVerifier(*this).array("seed", getSeed(), "");
 }
 
+LogicalResult FromMaskOp::verify() { return verifyArrays(shapesOf(*this, getType()), {{"mask", getMask(), "NK"}}); }
+
 LogicalResult InitNormalOp::verify() {
   double std = getStd().convertToDouble();
   if (!(std >= 0.0) || std::isinf(std))

@@ -12,7 +12,7 @@ def Smet_Dialect : Dialect {
     One topology value says which R x C blocks of an N x K weight are active. Weight values, gradient, moments and age
     are plain dense arrays indexed by the same slot, so "same pattern" holds by construction, optimizer maths is
     ordinary arithmetic, and only SpMM, SDDMM and the topology ops know sparsity. No op of this dialect has an N x K
-    operand but `to_dense` and `from_dense`, which exist for export, import and tests.
+    operand but `to_dense`, `from_dense` and `from_mask`, which exist for export, import and tests.
 
     Letters in shapes: N x K the matrix, R x C a block, nnz the active blocks (slots), T tokens. Activations are
     `[T, F]` or packed token tiles, as in the `nn` dialect; a scalar is an array of rank 0. Kernel ops are destination

@@ -359,6 +359,27 @@ def Smet_FromDenseOp : Smet_KernelOp<"from_dense", ["topology", "dense"], ["valu
   let hasCanonicalizeMethod = 1;
 }
 
+def Smet_FromMaskOp : Smet_Op<"from_mask", [AllTypesMatch<["dest", "result"]>]> {
+  let summary = "the topology of an N x K mask";
+  let description = [{
+    A block is active where any element of `mask` is not zero. `dest` says where the arrays go, and its type how many
+    blocks are active: a mask with another number of them is an error that stops the run. With `smet.from_dense` it
+    imports a pruned matrix.
+
+    ```mlir
+    !t = !smet.topology<32x64, block = [16, 16], nnz = 4>
+    %t1 = smet.from_mask %mask into %t0 : tensor<32x64xi8>, !t
+    %values = smet.from_dense ins(%t1, %w : !t, tensor<32x64xf32>) outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+    ```
+
+    Source: DESIGN 3.2.
+  }];
+  let arguments = (ins RankedTensorOf<[I8]>:$mask, Smet_TopologyType:$dest);
+  let results = (outs Smet_TopologyType:$result);
+  let assemblyFormat = "$mask `into` $dest attr-dict `:` type($mask) `,` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Later stages
 //===----------------------------------------------------------------------===//
