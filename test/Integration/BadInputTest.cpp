@@ -157,6 +157,7 @@ TEST_F(BadInputTest, DamagedCheckpointsFallBackAndSaySo) {
 }
 
 TEST_F(BadInputTest, DamagedPrograms) {
+  useOwnCache();
   ASSERT_EQ(run("smet compile --config small.toml --out whole.smet"), 0) << output;
   std::string flags = "--data text.txt --tokenizer tokenizer.model --out bad";
   for (const char *damage : {"truncate -s -1", "truncate -s -5000", "truncate -s 100", "truncate -s 0"})
@@ -256,7 +257,7 @@ TEST_F(BadInputTest, FlagsOfEvalAndGenerate) {
   expect("smet eval --checkpoint run --threads -1", 1, {"--threads must be in [0, 4096]"});
   expect("smet eval --checkpoint none", 1, {"none/config.toml: no such configuration file"});
   expect("smet inspect none", 1, {"none: no such file or folder"});
-  expect("smet inspect cache", 1, {"cache holds no checkpoint"});
+  expect("smet inspect .", 1, {". holds no checkpoint"});
   expect("cp -r run/step-00000001 alone; smet compile --config small.toml --out p.smet; "
          "smet-run eval --program p.smet --checkpoint alone",
          1, {"config.toml: no such configuration file; without it, give --data and --tokenizer"});

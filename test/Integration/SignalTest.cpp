@@ -68,6 +68,7 @@ TEST_F(SignalTest, ASecondSignalEndsAtOnce) {
 }
 
 TEST_F(SignalTest, WhileCompiling) {
+  useOwnCache();
   Process process = start(std::string(endless));
   pid_t compiler = 0;
   ASSERT_TRUE(process.waitUntil([&] { return (compiler = childOf(process.id, "smet-compile")) != 0; }));
@@ -80,6 +81,7 @@ TEST_F(SignalTest, WhileCompiling) {
 
 // The real compiler, killed as by a fault of its own.
 TEST_F(SignalTest, ACrashOfTheCompilerIsAMessage) {
+  useOwnCache();
   Process process = start(std::string(endless));
   pid_t compiler = 0;
   ASSERT_TRUE(process.waitUntil([&] { return (compiler = childOf(process.id, "smet-compile")) != 0; }));
@@ -95,6 +97,7 @@ TEST_F(SignalTest, ACrashOfTheCompilerIsAMessage) {
 }
 
 TEST_F(SignalTest, WhileTokenizingAndEvaluating) {
+  useOwnCache();
   std::string text = makeText(600), longer;
   for (int i = 0; i < 200; ++i)
     longer += text;

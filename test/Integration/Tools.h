@@ -15,8 +15,8 @@
 
 namespace smet::test {
 
-/// A folder with text, tokenizer, a small model and a configuration for it; caches lie in it too, so that every test
-/// compiles anew.
+/// A folder with text, tokenizer, a small model and a configuration for it. Compiled programs are shared by the tests
+/// of one build of the compiler.
 class Tools : public ::testing::Test {
 protected:
   Tools() {
@@ -25,10 +25,18 @@ protected:
     writeFile(folder / "small.toml", "model = \"model.json\"\ndata = \"text.txt\"\ntokenizer = \"tokenizer.model\"\n"
                                      "density = 0.25\nseq-len = 64\nbatch-size = 4\nsteps = 40\nlr = 0.01\n"
                                      "update-every = 10\nout = \"run\"\n");
-    setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
+    namespace fs = std::filesystem;
+    fs::path compiler = fs::path(SMET_BINARY_DIR) / "bin/smet-compile";
+    useCache(
+        fs::path(SMET_BINARY_DIR) / "test/Integration" /
+        fmt::format("cache-{:x}", static_cast<uint64_t>(fs::last_write_time(compiler).time_since_epoch().count())));
     setenv("LC_ALL", "C", 1);
     EXPECT_EQ(run("smet tokenizer train --data text.txt --vocab-size 300 --out tokenizer.model"), 0) << output;
   }
+
+  void useCache(const std::filesystem::path &cache) { setenv("XDG_CACHE_HOME", cache.c_str(), 1); }
+  /// For a test that changes or watches the cache: compiles anew.
+  void useOwnCache() { useCache(folder / "cache"); }
 
   /// Runs a command of the shell with the built tools on its path, in the folder. Returns the exit code, 128 + signal
   /// for a crash; what it printed is in `output`.
