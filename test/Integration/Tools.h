@@ -34,6 +34,14 @@ protected:
     EXPECT_EQ(run("smet tokenizer train --data text.txt --vocab-size 300 --out tokenizer.model"), 0) << output;
   }
 
+  ~Tools() override {
+    for (pid_t id : started) // those that a failed test did not wait for
+      if (waitpid(id, nullptr, WNOHANG) == 0) {
+        kill(id, SIGKILL);
+        waitpid(id, nullptr, 0);
+      }
+  }
+
   void useCache(const std::filesystem::path &cache) { setenv("XDG_CACHE_HOME", cache.c_str(), 1); }
   /// For a test that changes or watches the cache: compiles anew.
   void useOwnCache() { useCache(folder / "cache"); }
@@ -88,11 +96,12 @@ protected:
 
   Process start(const std::string &command) {
     Process process;
-    process.log = folder / fmt::format("output-{}", processes++);
+    process.log = folder / fmt::format("output-{}", started.size());
     std::string script = fmt::format("cd '{}' && PATH='{}/bin':\"$PATH\" && exec >'{}' 2>&1; {}", folder.path.string(),
                                      SMET_BINARY_DIR, process.log.string(), command);
     const char *arguments[] = {"bash", "-c", script.c_str(), nullptr};
     EXPECT_EQ(posix_spawnp(&process.id, "bash", nullptr, nullptr, const_cast<char **>(arguments), environ), 0);
+    started.push_back(process.id);
     return process;
   }
 
@@ -118,7 +127,7 @@ protected:
                                 {"max_position_embeddings", 64}};
   TestFolder folder;
   std::string output;
-  int processes = 0;
+  std::vector<pid_t> started;
 };
 
 } // namespace smet::test
