@@ -147,6 +147,50 @@ TEST_F(TrainTest, TheSavedConfigurationReproducesTheRun) {
   EXPECT_THAT(readFile(folder / "other/config.toml").value(), HasSubstr("\nlr = 0.001\n"));
 }
 
+// No option is read and ignored: each of these alone changes what is trained.
+TEST_F(TrainTest, EveryFlagOfTheOptimizerAndTheSchedulesCounts) {
+  ASSERT_EQ(run("sed 's/^steps.*/steps = 12/; s/^update-every.*/update-every = 4/' small.toml >base.toml; "
+                "echo 'block = \"8x8\"' >>base.toml; smet train --config base.toml --out base"),
+            0)
+      << output;
+  std::string expected = tensors("base", 12);
+  for (const char *flag :
+       {"--warmup-updates 2", "--beta1 0.8", "--beta2 0.99", "--eps 1e-3", "--weight-decay 0.1", "--lr 0.02",
+        "--lr-schedule linear", "--lr-warmup 0.5", "--lr-final 0.5", "--update-every 3", "--update-until 8",
+        "--prune-rate 0.5", "--prune-rate-final 0.1", "--prune-schedule constant", "--seed 1"}) {
+    ASSERT_EQ(run(fmt::format("smet train --config base.toml {} --out other", flag)), 0) << flag << "\n" << output;
+    EXPECT_FALSE(tensors("other", 12) == expected) << flag;
+    run("rm -r other");
+  }
+  for (const char *flag : {"--threads 3", "--log-every 1", "--eval-every 3", "--eval-batches 1", "--save-every 0",
+                           "--keep 1", "--cache-dir tokens"}) {
+    ASSERT_EQ(run(fmt::format("smet train --config base.toml {} --out other", flag)), 0) << flag << "\n" << output;
+    EXPECT_TRUE(tensors("other", 12) == expected) << flag;
+    run("rm -r other");
+  }
+}
+
+TEST_F(TrainTest, FlagsOfTheRunDoWhatTheySay) {
+  ASSERT_EQ(train("--steps 12 --save-every 2 --keep 2 --log-every 5 --eval-every 6 --eval-batches 1"), 0) << output;
+  std::set<std::string> saved;
+  for (const auto &entry : fs::directory_iterator(folder / "run"))
+    saved.insert(entry.path().filename().string());
+  EXPECT_EQ(saved, (std::set<std::string>{"config.toml", "metrics.jsonl", "step-00000010", "step-00000012"}));
+  std::string steps;
+  for (size_t at = 0; (at = output.find("\nstep ", at)) != std::string::npos; ++at)
+    steps += output.substr(at + 5, output.find_first_of("/:", at) - at - 5);
+  EXPECT_EQ("1" + steps, "1 5 6 10 12 12"); // 6 and the second 12 are evaluations
+  EXPECT_THAT(output, HasSubstr("step 6: validation loss "));
+  EXPECT_THAT(output, HasSubstr("(256 tokens)")); // one batch of 4 x 64
+
+  ASSERT_EQ(train("--steps 12 --save-every 0 --eval-every 0 --out last"), 0) << output;
+  EXPECT_FALSE(fs::exists(checkpoint("last", 6)));
+  EXPECT_TRUE(metrics("last")[11].contains("val_loss"));
+  expect("smet train --config small.toml --dry-run --out none --data none", 0, {"FLOPs a step", "optimizer state"});
+  EXPECT_FALSE(fs::exists(folder / "none"));
+  EXPECT_EQ(train("--resume auto --steps 1 --out fresh"), 0) << output; // auto: continue if there is something
+}
+
 TEST_F(TrainTest, DenseHasNoTopology) {
   ASSERT_EQ(train("--method dense --steps 3"), 0) << output;
   EXPECT_TRUE(topology(checkpoint("run", 3)).empty());
