@@ -71,6 +71,8 @@ Expected<TrainOptions> runOptions(const fs::path &run) {
   fs::path folder = fs::absolute(run, error).lexically_normal();
   if (!folder.has_filename())
     folder = folder.parent_path();
+  if (run.empty() || !fs::is_directory(folder, error))
+    return fail("'{}' is not the folder of a run", run.string());
   if (!fs::exists(folder / "config.toml", error) && fs::exists(folder / "state.json", error))
     folder = folder.parent_path();
   TrainOptions options;

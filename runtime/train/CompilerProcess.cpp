@@ -112,21 +112,22 @@ static Expected<pid_t> spawn(const std::vector<std::string> &command, const Work
 /// waitpid.
 static int waitFor(pid_t child, std::FILE *progress) {
   auto start = Clock::now();
-  bool terminal = progress && isatty(fileno(progress)) == 1, shown = false, ended = false;
+  bool terminal = progress && isatty(fileno(progress)) == 1, ended = false;
+  int64_t shown = 0; // the last second told
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (Interrupt::signal() && !std::exchange(ended, true))
       kill(child, SIGTERM); // Ctrl-C reaches both, a SIGTERM only us
-    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!progress || seconds < 2 || (shown && !terminal))
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+    if (!progress || ended || seconds < 2 || seconds == shown || (shown && !terminal))
       continue;
     if (terminal)
-      print(progress, "\rcompiling ... {} ", durationText(seconds));
+      print(progress, "\rcompiling ... {} ", durationText(static_cast<double>(seconds)));
     else
       print(progress, "compiling ...\n");
     std::fflush(progress);
-    shown = true;
+    shown = seconds;
   }
   if (shown && !ended)
     print(progress, "{}compiled in {:.1f} s\n", terminal ? "\r" : "",

@@ -235,6 +235,8 @@ TEST_F(BadInputTest, ConfigurationFiles) {
   expectConfig("dry-run = 1\n", {"c.toml:1: dry-run: expected true or false"});
   expectConfig("steps = 1\nsteps = 2\n", {"c.toml:2: "});
   expect("smet train --config none.toml", 1, {"none.toml: no such configuration file"});
+  expect("smet train --config ''", 2, {"--config: is empty"});
+  expect("smet train --preset ''", 2, {"--preset: is empty"});
 }
 
 TEST_F(BadInputTest, FlagsOfEvalAndGenerate) {
@@ -255,7 +257,7 @@ TEST_F(BadInputTest, FlagsOfEvalAndGenerate) {
   expectGenerate("--tokenizer none", "none");
   expect("smet eval --checkpoint run --batches -1", 1, {"--batches must be at least 0"});
   expect("smet eval --checkpoint run --threads -1", 1, {"--threads must be in [0, 4096]"});
-  expect("smet eval --checkpoint none", 1, {"none/config.toml: no such configuration file"});
+  expect("smet eval --checkpoint none", 1, {"'none' is not the folder of a run"});
   expect("smet inspect none", 1, {"none: no such file or folder"});
   expect("smet inspect .", 1, {". holds no checkpoint"});
   expect("cp -r run/step-00000001 alone; smet compile --config small.toml --out p.smet; "

@@ -116,8 +116,13 @@ gatherOptions(rt::TrainOptions options, std::initializer_list<std::filesystem::p
   return options;
 }
 
+/// For an option that names something: an empty text is a variable that the caller's script has not set.
+inline std::string notEmpty(const std::string &text) { return text.empty() ? "is empty" : ""; }
+
 inline void addConfig(CLI::App &app, std::string &config) {
-  app.add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")->type_name("FILE");
+  app.add_option("--config", config, "TOML file with the flags' names as keys; flags win over it")
+      ->type_name("FILE")
+      ->check(notEmpty);
 }
 
 /// The flags that name a checkpoint and what its run used.

@@ -23,7 +23,7 @@ struct Sources {
   std::string preset, config;
 
   void addTo(CLI::App &app) {
-    app.add_option("--preset", preset, "a shipped configuration: tiny")->type_name("NAME");
+    app.add_option("--preset", preset, "a shipped configuration: tiny")->type_name("NAME")->check(smet::cli::notEmpty);
     smet::cli::addConfig(app, config);
   }
 };
