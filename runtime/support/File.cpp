@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,21 @@ void syncFolder(const std::filesystem::path &folder) {
     return;
   fsync(descriptor);
   close(descriptor);
+}
+
+Expected<FolderLock> FolderLock::take(const std::filesystem::path &folder) {
+  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return failIO("open", folder);
+  FolderLock lock(descriptor);
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return fail("another process works in '{}'; wait for its end or choose another folder", folder.string());
+  return lock;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor >= 0)
+    close(descriptor);
 }
 
 Status writeFileAtomically(const std::filesystem::path &path, std::string_view contents) {

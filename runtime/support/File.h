@@ -1,7 +1,7 @@
 //===- File.h - whole files: read, written atomically -----------*- C++ -*-===//
 //
 // A file that smet writes is either the old one or the new one, never half of either: it is written to a temporary
-// name in the same folder, synced and renamed.
+// name in the same folder, synced and renamed. Folders can be kept to one process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_SUPPORT_FILE_H
@@ -25,6 +25,20 @@ Status writeFileAtomically(const std::filesystem::path &path, std::string_view c
 
 /// Makes renames in `folder` durable. Some file systems cannot; that is no error.
 void syncFolder(const std::filesystem::path &folder);
+
+/// Keeps a folder to one process, until it is destroyed or the process ends in whatever way.
+class FolderLock {
+public:
+  /// An error when another process has it. File systems without locks let everybody in.
+  static Expected<FolderLock> take(const std::filesystem::path &folder);
+  FolderLock(FolderLock &&other) noexcept : descriptor(std::exchange(other.descriptor, -1)) {}
+  FolderLock &operator=(FolderLock &&) = delete;
+  ~FolderLock();
+
+private:
+  explicit FolderLock(int descriptor) : descriptor(descriptor) {}
+  int descriptor;
+};
 
 /// A file that appears at `path` on commit(); without it, nothing changes there.
 class AtomicFile {

@@ -97,8 +97,9 @@ private:
   StepTimer timer;
   ActiveBlocks initial; ///< the topology that the seed draws
   int64_t done = 0;     ///< steps
-  fs::path checkpoint;  ///< the last one
-  int64_t saved = 0;    ///< its step
+  std::optional<FolderLock> lock;
+  fs::path checkpoint; ///< the last one
+  int64_t saved = 0;   ///< its step
 };
 
 } // namespace
@@ -202,6 +203,10 @@ Status Trainer::start() {
   fs::create_directories(out, error);
   if (error)
     return fail("{}: the run's folder cannot be made: {}", out.string(), error.message());
+  auto folder = FolderLock::take(out);
+  if (!folder)
+    return std::unexpected(folder.error());
+  lock.emplace(std::move(*folder));
   *tensors.seed = options.seed;
   if (auto outcome = in.instance.run("init"); !outcome)
     return std::unexpected(outcome.error());

@@ -123,6 +123,14 @@ TEST_F(SignalTest, WhileTokenizingAndEvaluating) {
   EXPECT_THAT(output, HasSubstr("smet: stopped by SIGTERM while evaluating\n"));
 }
 
+TEST_F(SignalTest, ASecondProcessKeepsOutOfTheRun) {
+  Process process = start(std::string(endless));
+  ASSERT_TRUE(process.waitFor("step 10/")) << process.printed();
+  expect("smet train --config small.toml --resume", 1, {"another process works in 'run'"});
+  EXPECT_EQ(signal(process, SIGKILL), 128 + SIGKILL);
+  EXPECT_EQ(train("--steps 1"), 0) << output; // a killed process leaves no lock
+}
+
 TEST_F(SignalTest, TheOutputsReaderMayGoAway) {
   EXPECT_EQ(run("smet train --config small.toml --log-every 1 2>errors | head -1"), 0);
   EXPECT_TRUE(fs::exists(checkpoint("run", 40)));

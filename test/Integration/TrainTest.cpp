@@ -191,6 +191,14 @@ TEST_F(TrainTest, FlagsOfTheRunDoWhatTheySay) {
   EXPECT_EQ(train("--resume auto --steps 1 --out fresh"), 0) << output; // auto: continue if there is something
 }
 
+TEST_F(TrainTest, TheRuntimeContainsNoLlvm) {
+  for (const char *file : {"smet", "smet-run"})
+    ASSERT_EQ(run(fmt::format("ldd $(command -v {})", file)), 0) << output;
+  EXPECT_THAT(output, HasSubstr("libsmet_runtime")); // whose libraries ldd lists too
+  for (const char *library : {"LLVM", "MLIR"})
+    EXPECT_THAT(output, Not(HasSubstr(library)));
+}
+
 TEST_F(TrainTest, DenseHasNoTopology) {
   ASSERT_EQ(train("--method dense --steps 3"), 0) << output;
   EXPECT_TRUE(topology(checkpoint("run", 3)).empty());
