@@ -3,6 +3,7 @@
 
 #include "CodeGen.h"
 #include "Link.h"
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Pipelines/Pipelines.h"
 
 #include "runtime/program/Abi.h"
@@ -59,14 +60,14 @@ private:
 
 /// The manifest becomes data of the program: smet_manifest, smet_manifest_size.
 void embedManifest(ModuleOp module) {
-  auto manifest = module->getAttrOfType<StringAttr>("smet.manifest");
+  auto manifest = module->getAttrOfType<StringAttr>(names::manifest);
   auto b = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
   auto text = LLVM::LLVMArrayType::get(b.getI8Type(), manifest.size());
   LLVM::GlobalOp::create(b, loc, text, /*isConstant=*/true, LLVM::Linkage::External, "smet_manifest", manifest);
   LLVM::GlobalOp::create(b, loc, b.getI64Type(), /*isConstant=*/true, LLVM::Linkage::External, "smet_manifest_size",
                          b.getI64IntegerAttr(manifest.size()));
-  module->removeAttr("smet.manifest");
+  module->removeAttr(names::manifest);
 }
 
 /// Compiles the entry points and every kernel to objects, on all cores.

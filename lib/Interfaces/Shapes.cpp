@@ -3,6 +3,7 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace smet;
@@ -47,6 +48,15 @@ int64_t lookup(const auto &map, char letter) {
 } // namespace
 
 std::string smet::shapeText(ShapedType type) { return bracketed(llvm::map_to_vector(type.getShape(), sizeText)); }
+
+std::optional<int64_t> smet::bytesOf(ShapedType type) {
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  std::optional<int64_t> bytes = llvm::PowerOf2Ceil(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  for (int64_t size : type.getShape())
+    bytes = bytes ? llvm::checkedMul(*bytes, size) : bytes;
+  return bytes;
+}
 
 LogicalResult smet::verifyNotMixed(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };

@@ -51,13 +51,14 @@ public:
       : module(module), forward(forward), gradient(gradient), b(forward) {}
 
   LogicalResult readArguments();
-  void buildInit();
+  LogicalResult buildInit();
   LogicalResult buildTrainStep();
   LogicalResult buildEvalStep();
-  void buildUpdateTopology(GrowthAttr growth);
+  LogicalResult buildUpdateTopology(GrowthAttr growth);
 
 private:
   LogicalResult readParameter(BlockArgument argument, DictionaryAttr attrs);
+  LogicalResult checkTopology(const Parameter &p);
   /// Appends parameters, first and second moments, and ages; only those of sparse layers if asked.
   void addState(EntryPoint &entry, bool sparseOnly = false);
   void addTopologies(EntryPoint &entry);
@@ -78,13 +79,28 @@ private:
 LogicalResult StepBuilder::readParameter(BlockArgument argument, DictionaryAttr attrs) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   auto init = attrs.getAs<DictionaryAttr>(names::init);
-  if (!type || !attrs.getAs<IntegerAttr>(names::layer) || !init ||
+  auto layer = attrs.getAs<IntegerAttr>(names::layer);
+  if (!type || !type.hasStaticShape() || !layer || !layer.getType().isInteger(64) || !init ||
       !(init.getAs<FloatAttr>("normal") || init.getAs<FloatAttr>("fill")))
     return forward.emitError("smet-build-steps: parameter ")
            << attrs.get(names::name)
-           << " needs a tensor type, smet.layer and smet.init = {normal = std} or {fill = value}";
+           << " needs a static tensor type, smet.layer (i64) and smet.init = {normal = std} or {fill = value}, got "
+           << argument.getType();
   auto topology = attrs.getAs<StringAttr>(names::topology);
   parameters.push_back({attrs.getAs<StringAttr>(names::name).str(), type, attrs, topology ? topology.str() : ""});
+  return success();
+}
+
+/// The values of a sparse layer fit its topology.
+LogicalResult StepBuilder::checkTopology(const Parameter &p) {
+  auto topology = llvm::find_if(topologies, [&](const TopologyArgument &t) { return t.name == p.topology; });
+  if (topology == topologies.end())
+    return forward.emitError("smet-build-steps: '")
+           << p.name << "' names a topology '" << p.topology << "' that is no argument of topology type";
+  TopologyType type = topology->type;
+  if (type.getValuesType(p.type.getElementType()) != p.type)
+    return forward.emitError("smet-build-steps: '")
+           << p.name << "' is " << p.type << ", but its topology '" << p.topology << "' is " << Type(type);
   return success();
 }
 
@@ -102,9 +118,8 @@ LogicalResult StepBuilder::readArguments() {
       topologies.push_back({name.str(), type});
   }
   for (const Parameter &p : parameters)
-    if (p.isSparse() && llvm::none_of(topologies, [&](const TopologyArgument &t) { return t.name == p.topology; }))
-      return forward.emitError("smet-build-steps: '")
-             << p.name << "' names a topology '" << p.topology << "' that is no argument of topology type";
+    if (p.isSparse() && failed(checkTopology(p)))
+      return failure();
   return success();
 }
 
@@ -135,19 +150,19 @@ void StepBuilder::addTopologies(EntryPoint &entry) {
 Value StepBuilder::initialize(EntryPoint &entry, const Parameter &p, Value seed) {
   auto init = p.attrs.getAs<DictionaryAttr>(names::init);
   Value destination = entry.get(p.name);
-  if (auto value = init.getAs<FloatAttr>("fill"))
-    return FillOp::create(entry.b, forward.getLoc(), p.type, destination, value);
   Value topology;
   if (p.isSparse()) {
     Value arrays = entry.get(p.topology);
     topology = TopologyInitOp::create(entry.b, forward.getLoc(), arrays.getType(), seed, arrays, p.layer());
     entry.returns(p.topology, topology);
   }
+  if (auto value = init.getAs<FloatAttr>("fill"))
+    return FillOp::create(entry.b, forward.getLoc(), p.type, destination, APFloat(value.getValueAsDouble()));
   return InitNormalOp::create(entry.b, forward.getLoc(), p.type, seed, topology, destination, p.layer(),
-                              init.getAs<FloatAttr>("normal").getValue());
+                              APFloat(init.getAs<FloatAttr>("normal").getValueAsDouble()));
 }
 
-void StepBuilder::buildInit() {
+LogicalResult StepBuilder::buildInit() {
   EntryPoint entry(b, forward.getLoc(), "init");
   Value seed = addScalar(entry, "seed", b.getI64Type());
   addState(entry);
@@ -162,7 +177,7 @@ void StepBuilder::buildInit() {
       entry.returns(name, FillOp::create(entry.b, forward.getLoc(), array.getType(), array, APFloat(0.0)));
     }
   }
-  entry.finish();
+  return entry.finish();
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,7 +194,7 @@ static void setInsertionPointForUpdate(OpBuilder &b, Value weight, Value grad, O
   if (Operation *producer = grad.getDefiningOp())
     moveBehind(producer);
   for (Operation *user : weight.getUsers())
-    moveBehind(user);
+    moveBehind(check->getBlock()->findAncestorOpInBlock(*user));
   b.setInsertionPointAfter(last);
 }
 
@@ -229,8 +244,7 @@ LogicalResult StepBuilder::buildTrainStep() {
   Operation *check = CheckFiniteOp::create(behindLoss, loss.getLoc(), loss);
   for (auto [p, grad] : llvm::zip_equal(parameters, llvm::drop_begin(*values)))
     buildOptimizerStep(entry, p, grad, check, adamw);
-  entry.finish();
-  return success();
+  return entry.finish();
 }
 
 /// A function whose arguments and results are all tensors of the program.
@@ -238,8 +252,7 @@ LogicalResult buildAsIs(OpBuilder &b, func::FuncOp source, StringRef name) {
   EntryPoint entry(b, source.getLoc(), name);
   if (failed(entry.addArgumentsOf(source)) || failed(entry.inlineBody(source, [](StringRef) { return true; })))
     return failure();
-  entry.finish();
-  return success();
+  return entry.finish();
 }
 
 LogicalResult StepBuilder::buildEvalStep() { return buildAsIs(b, forward, "eval_step"); }
@@ -266,7 +279,7 @@ void StepBuilder::updateLayer(EntryPoint &entry, const Parameter &p, GrowthAttr 
   }
 }
 
-void StepBuilder::buildUpdateTopology(GrowthAttr growth) {
+LogicalResult StepBuilder::buildUpdateTopology(GrowthAttr growth) {
   EntryPoint entry(b, forward.getLoc(), "update_topology");
   addState(entry, /*sparseOnly=*/true);
   addTopologies(entry);
@@ -276,7 +289,7 @@ void StepBuilder::buildUpdateTopology(GrowthAttr growth) {
   for (const Parameter &p : parameters)
     if (p.isSparse())
       updateLayer(entry, p, growth, seed, update, rate);
-  entry.finish();
+  return entry.finish();
 }
 
 //===----------------------------------------------------------------------===//
@@ -314,6 +327,11 @@ struct BuildStepsPass : smet::impl::BuildStepsPassBase<BuildStepsPass> {
 
   void runOnOperation() final {
     SmallVector<func::FuncOp> sources(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp source : sources)
+      if (!source.getBody().hasOneBlock() || !isa<func::ReturnOp>(source.front().getTerminator())) {
+        source.emitError("smet-build-steps: expected a body of one block that ends in a return");
+        return signalPassFailure();
+      }
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!sources.empty())
       listLayers(getOperation(), forward ? forward : sources.front());
@@ -331,11 +349,14 @@ private:
     StepBuilder steps(getOperation(), forward, gradient);
     if (failed(steps.readArguments()))
       return failure();
-    steps.buildInit();
-    if (failed(steps.buildTrainStep()) || failed(steps.buildEvalStep()))
+    if (failed(steps.buildInit()) || failed(steps.buildTrainStep()) || failed(steps.buildEvalStep()))
       return failure();
-    if (auto growth = getOperation()->getAttrOfType<GrowthAttr>(names::growth))
-      steps.buildUpdateTopology(growth);
+    if (Attribute growth = getOperation()->getAttr(names::growth)) {
+      if (!isa<GrowthAttr>(growth))
+        return getOperation().emitError("smet-build-steps: smet.growth must be #smet.growth<...>, got ") << growth;
+      if (failed(steps.buildUpdateTopology(cast<GrowthAttr>(growth))))
+        return failure();
+    }
     OpBuilder b(forward);
     return gradients ? buildAsIs(b, gradient, "gradients") : success();
   }

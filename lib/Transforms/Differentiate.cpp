@@ -7,6 +7,9 @@
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Transforms/Passes.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
 namespace smet {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
 #include "smet/Transforms/Passes.h.inc"
@@ -30,8 +33,9 @@ private:
     auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), names::role);
     return role && role.getValue() == names::param;
   }
-  /// The operands that an op's results depend on; destinations are overwritten.
+  /// What an op's results depend on, its regions included; destinations are overwritten.
   static SmallVector<Value> inputsOf(Operation *op);
+  LogicalResult checkTypes();
   void findVarying(ArrayRef<Operation *> ops);
   LogicalResult differentiate(Operation *op);
   void accumulate(Location loc, Value value, Value gradient);
@@ -48,7 +52,31 @@ private:
 SmallVector<Value> ReverseMode::inputsOf(Operation *op) {
   if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
     return style.getDpsInputs();
-  return op->getOperands();
+  llvm::SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  return inputs.takeVector();
+}
+
+SmallVector<Type> typesOf(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  return types;
+}
+
+/// Parameters have gradients of their own type, and every result is a value: nothing is written in place.
+LogicalResult ReverseMode::checkTypes() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (isParameter(argument) && !(type && type.hasStaticShape() && isa<FloatType>(type.getElementType())))
+      return function.emitError("smet-differentiate: parameter #")
+             << argument.getArgNumber() << " must be a tensor of floats of static shape, got " << argument.getType();
+  }
+  for (Operation &op : function.front())
+    for (Type type : typesOf(&op))
+      if (isa<BaseMemRefType>(type))
+        return op.emitError("smet-differentiate: '")
+               << op.getName() << "' works on " << type << "; differentiate before bufferization, on tensors";
+  return success();
 }
 
 void ReverseMode::findVarying(ArrayRef<Operation *> ops) {
@@ -87,6 +115,9 @@ LogicalResult ReverseMode::differentiate(Operation *op) {
   if (llvm::any_of(llvm::drop_begin(resultGrads), [](Value gradient) { return static_cast<bool>(gradient); }))
     return op->emitError("smet-differentiate: the loss depends on a result of '")
            << op->getName() << "' other than the first; these are kept for its gradient only";
+  for (Type type : typesOf(op))
+    if (auto shaped = dyn_cast<ShapedType>(type); shaped && !shaped.hasStaticShape())
+      return op->emitError("smet-differentiate: gradients need static shapes, got ") << type;
   differentiable.buildVjp(b, resultGrads, needed, inputGrads);
   for (auto [i, input] : llvm::enumerate(inputs)) {
     if (!needed[i])
@@ -120,6 +151,8 @@ void ReverseMode::returnGradients() {
 }
 
 LogicalResult ReverseMode::run() {
+  if (failed(checkTypes()))
+    return failure();
   SmallVector<Operation *> ops;
   for (Operation &op : function.front().without_terminator())
     ops.push_back(&op);
@@ -134,7 +167,8 @@ LogicalResult ReverseMode::run() {
 }
 
 bool returnsLoss(func::FuncOp function) {
-  if (function.isExternal() || !function.getBody().hasOneBlock() || function.getNumResults() != 1)
+  if (!function.getBody().hasOneBlock() || function.getNumResults() != 1 ||
+      !isa<func::ReturnOp>(function.front().getTerminator()))
     return false;
   auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[0]);
   return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
@@ -154,6 +188,10 @@ struct DifferentiatePass : smet::impl::DifferentiatePassBase<DifferentiatePass> 
     }
     if (!returnsLoss(forward)) {
       forward.emitError("smet-differentiate: expected a body of one block that returns the loss, a scalar tensor");
+      return signalPassFailure();
+    }
+    if (getOperation().lookupSymbol(name + "_grad")) {
+      forward.emitError("smet-differentiate: there is @") << name << "_grad already; differentiate a module once";
       return signalPassFailure();
     }
     func::FuncOp gradient = forward.clone();

@@ -4,6 +4,7 @@
 #include "smet/Dialect/Smet/IR/Names.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace smet;
@@ -14,6 +15,11 @@ EntryPoint::EntryPoint(OpBuilder &module, Location loc, StringRef name)
 }
 
 Value EntryPoint::add(StringRef name, StringRef role, Type type, DictionaryAttr attrs) {
+  if (get(name)) {
+    function.emitError("smet-build-steps: two arguments of @")
+        << function.getSymName() << " are called '" << name << "'; each tensor of a program needs a name of its own";
+    good = false;
+  }
   NamedAttrList list(attrs);
   list.set(names::name, b.getStringAttr(name));
   list.set(names::role, b.getStringAttr(role));
@@ -23,15 +29,24 @@ Value EntryPoint::add(StringRef name, StringRef role, Type type, DictionaryAttr 
   return byName[name] = function.getArgument(number);
 }
 
+static LogicalResult typeMismatch(Operation *op, StringRef name, Type type, Type known) {
+  return op->emitError("smet-build-steps: '")
+         << name << "' is " << type << " here, but the tensor of this name is " << known;
+}
+
 LogicalResult EntryPoint::addArgumentsOf(func::FuncOp source) {
+  llvm::StringSet<> own;
   for (BlockArgument argument : source.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto name = source.getArgAttrOfType<StringAttr>(number, names::name);
     auto role = source.getArgAttrOfType<StringAttr>(number, names::role);
     if (!name || !role)
       return source.emitError("smet-build-steps: argument #") << number << " needs smet.name and smet.role";
-    if (!get(name))
-      add(name, role, argument.getType(), source.getArgAttrDict(number));
+    Value known = get(name);
+    if (!own.insert(name).second || !known)
+      known = add(name, role, argument.getType(), source.getArgAttrDict(number));
+    if (known.getType() != argument.getType())
+      return typeMismatch(source, name, argument.getType(), known.getType());
   }
   return success();
 }
@@ -44,6 +59,8 @@ LogicalResult EntryPoint::setDestination(Value result, StringRef name, Dictionar
   Value destination = get(name);
   if (!destination)
     destination = add(name, attrs.getAs<StringAttr>(names::role), result.getType(), attrs);
+  if (destination.getType() != result.getType())
+    return typeMismatch(op, name, result.getType(), destination.getType());
   OpOperand *init = op.getTiedOpOperand(cast<OpResult>(result));
   if (init->get() == destination)
     return success();
@@ -79,6 +96,12 @@ FailureOr<SmallVector<Value>> EntryPoint::inlineBody(func::FuncOp source, functi
 }
 
 void EntryPoint::returns(StringRef name, Value value) {
+  if (llvm::is_contained(resultNames, name)) {
+    function.emitError("smet-build-steps: two results of @")
+        << function.getSymName() << " are called '" << name << "'; a tensor has one value at the end";
+    good = false;
+    return;
+  }
   auto argument = cast<BlockArgument>(get(name));
   function.setArgAttr(argument.getArgNumber(), bufferization::BufferizationDialect::kWritableAttrName,
                       b.getBoolAttr(true));
@@ -86,9 +109,10 @@ void EntryPoint::returns(StringRef name, Value value) {
   resultNames.push_back(byName.find(name)->getKey());
 }
 
-void EntryPoint::finish() {
+LogicalResult EntryPoint::finish() {
   func::ReturnOp::create(b, function.getLoc(), results);
   function.setType(b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(resultNames))
     function.setResultAttr(i, names::name, b.getStringAttr(name));
+  return success(good);
 }

@@ -18,7 +18,7 @@ public:
   /// A new public function at the builder's position, without arguments and results.
   EntryPoint(mlir::OpBuilder &module, mlir::Location loc, llvm::StringRef name);
 
-  /// Appends a read-only argument; `attrs` are carried along.
+  /// Appends a read-only argument; `attrs` are carried along. A name that is taken is an error of `finish`.
   mlir::Value add(llvm::StringRef name, llvm::StringRef role, mlir::Type type, mlir::DictionaryAttr attrs = {});
   mlir::Value get(llvm::StringRef name) const { return byName.lookup(name); }
 
@@ -31,11 +31,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> inlineBody(mlir::func::FuncOp source,
                                                              llvm::function_ref<bool(llvm::StringRef)> isOutput);
 
-  /// The argument `name` is written and holds `value` at the end.
+  /// The argument `name` is written and holds `value` at the end. A second value for it is an error of `finish`.
   void returns(llvm::StringRef name, mlir::Value value);
 
-  /// Emits the return; the function is complete.
-  void finish();
+  /// Emits the return; the function is complete. Fails where two arguments or two results had one name.
+  mlir::LogicalResult finish();
 
   mlir::OpBuilder b; ///< at the end of the body
 
@@ -46,6 +46,7 @@ private:
   llvm::StringMap<mlir::Value> byName;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<llvm::StringRef> resultNames;
+  bool good = true;
 };
 
 } // namespace smet

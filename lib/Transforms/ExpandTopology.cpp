@@ -4,6 +4,7 @@
 // that roles slide onto other arguments (LLVM 22.1.8, silently); hence an own function pattern.
 //
 //===----------------------------------------------------------------------===//
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -64,8 +65,8 @@ struct ExpandFunction : OpConversionPattern<func::FuncOp> {
       return out.push_back(attrs);
     for (StringRef array : TopologyType::getArrayNames()) {
       NamedAttrList list(attrs);
-      if (auto name = attrs.getAs<StringAttr>("smet.name"))
-        list.set("smet.name", StringAttr::get(type.getContext(), name.getValue() + "." + array));
+      if (auto name = attrs.getAs<StringAttr>(names::name))
+        list.set(names::name, StringAttr::get(type.getContext(), name.getValue() + "." + array));
       out.push_back(list.getDictionary(type.getContext()));
     }
   }
@@ -98,10 +99,6 @@ SmallVector<int64_t> topologyWords(TopologyType type, ArrayRef<int64_t> more = {
   SmallVector<int64_t> words{type.getRows(), type.getCols(), type.getBlockRows(), type.getBlockCols(), type.getNnz()};
   llvm::append_range(words, more);
   return words;
-}
-
-int64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 template <typename OpT> struct TopologyPattern : OpConversionPattern<OpT> {
@@ -158,7 +155,7 @@ struct LowerFill : TopologyPattern<FillOp> {
       return op.emitError("can fill arrays other than f32 with zero only, got ") << value << " for " << type;
     int64_t pattern = llvm::bit_cast<uint32_t>(static_cast<float>(value));
     rewriter.replaceOp(op,
-                       createRoutine(rewriter, op.getLoc(), "fill", {}, adaptor.getDest(), {bytesOf(type), pattern}));
+                       createRoutine(rewriter, op.getLoc(), "fill", {}, adaptor.getDest(), {*bytesOf(type), pattern}));
     return success();
   }
 };
@@ -207,7 +204,7 @@ struct LowerRemap : TopologyPattern<RemapOp> {
   using TopologyPattern::TopologyPattern;
   LogicalResult matchAndRewrite(RemapOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const final {
     auto type = cast<RankedTensorType>(op.getType());
-    int64_t nnz = type.getDimSize(0), bytesPerSlot = nnz ? bytesOf(type) / nnz : 0;
+    int64_t nnz = type.getDimSize(0), bytesPerSlot = nnz ? *bytesOf(type) / nnz : 0;
     rewriter.replaceOp(op, createRoutine(rewriter, op.getLoc(), "remap", adaptor.getSlotMap(), adaptor.getArray(),
                                          {nnz, bytesPerSlot}));
     return success();
@@ -237,16 +234,44 @@ struct TopologyConverter : TypeConverter {
   }
 };
 
+/// Ops that become calls of routines.
+template <typename... Ops> struct OpList {
+  static bool contains(Operation *op) { return isa<Ops...>(op); }
+  static void makeIllegal(ConversionTarget &target) { target.addIllegalOp<Ops...>(); }
+};
+using TopologyOps =
+    OpList<TopologyInitOp, FromMaskOp, InitNormalOp, FillOp, PruneOp, GrowOp, UpdateTopologyOp, RemapOp>;
+
+/// A routine gets its sizes as constants; and only these ops carry topologies over.
+LogicalResult checkOp(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  if (TopologyOps::contains(op))
+    for (Type type : types) {
+      auto topology = dyn_cast<TopologyType>(type);
+      if (topology ? ShapedType::isDynamic(topology.getNnz()) : !bytesOf(cast<ShapedType>(type)))
+        return op->emitError("smet-expand-topology: a routine takes arrays of numbers of known size, got ") << type;
+    }
+  bool known = isa<func::ReturnOp, DispatchOp, TopologyPackOp, TopologyUnpackOp, KernelOpInterface>(op) ||
+               TopologyOps::contains(op);
+  if (!known && llvm::any_of(types, llvm::IsaPred<TopologyType>))
+    return op->emitError("smet-expand-topology: '") << op->getName() << "' cannot carry a topology";
+  return success();
+}
+
 struct ExpandTopologyPass : smet::impl::ExpandTopologyPassBase<ExpandTopologyPass> {
   void runOnOperation() final {
     MLIRContext *context = &getContext();
+    auto checked = getOperation().walk([](Operation *op) { return WalkResult(checkOp(op)); });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     TopologyConverter converter;
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addDynamicallyLegalOp<func::FuncOp>(
         [&](func::FuncOp function) { return converter.isSignatureLegal(function.getFunctionType()); });
     target.addDynamicallyLegalOp<func::ReturnOp, DispatchOp>([&](Operation *op) { return converter.isLegal(op); });
-    target.addIllegalOp<TopologyInitOp, FromMaskOp, InitNormalOp, FillOp, PruneOp, GrowOp, UpdateTopologyOp, RemapOp>();
+    TopologyOps::makeIllegal(target);
     RewritePatternSet patterns(context);
     populateReturnOpTypeConversionPattern(patterns, converter);
     patterns.add<ExpandFunction, ExpandDispatch, LowerInit, LowerFromMask, LowerInitNormal, LowerFill, LowerPrune,

@@ -4,6 +4,7 @@
 // run to run, and could neither name symbols nor key a cache on disk.
 //
 //===----------------------------------------------------------------------===//
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -33,20 +34,20 @@ Type eraseNnz(Type type, bool isSlots) {
   return type;
 }
 
-/// `func.func @main` with one clone of `op` on the function's arguments.
+/// `func.func @main` with one clone of `op` on the function's arguments. It stands where `op` stood, for messages; its
+/// text, which is what kernels are compared by, has no locations.
 OwningOpRef<func::FuncOp> buildKernel(KernelOpInterface op) {
   OpBuilder b(op->getContext());
-  Location loc = b.getUnknownLoc();
+  Location loc = op->getLoc();
   SmallVector<Type> arguments, results;
   for (OpOperand &operand : op->getOpOperands())
     arguments.push_back(eraseNnz(operand.get().getType(), op.isSlots(operand.getOperandNumber())));
   results.assign(arguments.end() - op->getNumResults(), arguments.end());
 
-  auto kernel = func::FuncOp::create(loc, "main", b.getFunctionType(arguments, results));
+  auto kernel = func::FuncOp::create(loc, names::kernelMain, b.getFunctionType(arguments, results));
   Block *body = kernel.addEntryBlock();
   b.setInsertionPointToEnd(body);
   Operation *clone = b.clone(*op);
-  clone->setLoc(loc);
   clone->setDiscardableAttrs(b.getDictionaryAttr({}));
   // Operand by operand: a value that is passed twice has two arguments.
   for (auto [i, operand] : llvm::enumerate(clone->getOpOperands()))
@@ -82,7 +83,7 @@ struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPas
       auto holder = ModuleOp::create(kernel->getLoc(), name);
       holder.setVisibility(SymbolTable::Visibility::Private);
       holder.push_back(kernel.release());
-      symbol = SymbolRefAttr::get(table.insert(holder), {FlatSymbolRefAttr::get(op->getContext(), "main")});
+      symbol = SymbolRefAttr::get(table.insert(holder), {FlatSymbolRefAttr::get(op->getContext(), names::kernelMain)});
     }
     OpBuilder b(op);
     auto style = cast<DestinationStyleOpInterface>(op.getOperation());

@@ -1,4 +1,5 @@
 //===- PackTokens.cpp - activations become packed token tiles -------------===//
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Transforms/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -19,14 +20,16 @@ struct PackTokensPass : smet::impl::PackTokensPassBase<PackTokensPass> {
 
   void runOnOperation() final {
     func::FuncOp function = getOperation();
-    if (tile <= 0 || smallTile <= 0) {
-      function.emitError("smet-pack-tokens: tile sizes must be positive");
+    if (tile < 1 || tile > maxTile || smallTile < 1 || smallTile > maxTile) {
+      function.emitError("smet-pack-tokens: tile sizes must be from 1 to ") << maxTile;
       return signalPassFailure();
     }
     if (!function.getBody().hasOneBlock())
       return;
     activations.clear();
     findActivations(function);
+    if (llvm::any_of(activations, [](Value value) { return failed(checkActivation(value)); }))
+      return signalPassFailure();
     for (BlockArgument argument : function.getArguments())
       packArgument(function, argument);
     function.walk([&](KernelOpInterface op) { packOp(op); });
@@ -36,6 +39,8 @@ struct PackTokensPass : smet::impl::PackTokensPassBase<PackTokensPass> {
   }
 
 private:
+  static constexpr int64_t maxTile = 1024; // a tile's lanes are one vector
+
   /// Token operands and the results tied to them. nn.add takes part where a neighbour is an activation: gradients of
   /// parameters are summed by it too.
   void findActivations(func::FuncOp function) {
@@ -69,6 +74,25 @@ private:
     }
   }
 
+  /// Only ops with a KernelOpInterface know packed tiles, and a tile's size must be known.
+  static LogicalResult checkActivation(Value value) {
+    auto error = [&](Operation *op) {
+      return op->emitError("smet-pack-tokens: '")
+             << op->getName() << "' stands between packed activations and knows only [T, F]";
+    };
+    Operation *producer = value.getDefiningOp();
+    if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
+      return emitError(value.getLoc(), "smet-pack-tokens: activations need a static shape, got ") << value.getType();
+    if (!producer && !isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp()))
+      return error(cast<BlockArgument>(value).getOwner()->getParentOp());
+    if (producer && !isa<KernelOpInterface>(producer) && !llvm::all_of(value.getUses(), isInit))
+      return error(producer);
+    for (Operation *user : value.getUsers())
+      if (producer && !isa<KernelOpInterface, func::ReturnOp>(user))
+        return error(user);
+    return success();
+  }
+
   RankedTensorType packedType(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     int64_t tokens = tensor.getDimSize(0), lanes = tokens >= tile ? tile : smallTile;
@@ -81,7 +105,7 @@ private:
     if (!activations.contains(argument))
       return;
     unsigned number = argument.getArgNumber();
-    if (function.getArgAttr(number, "smet.role") == StringAttr::get(&getContext(), "state"))
+    if (function.getArgAttr(number, names::role) == StringAttr::get(&getContext(), names::state))
       return argument.setType(packedType(argument.getType()));
     if (llvm::all_of(argument.getUses(), isInit))
       return;
@@ -95,6 +119,14 @@ private:
   static bool isInit(OpOperand &use) {
     auto style = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
     return style && style.isDpsInit(&use);
+  }
+
+  /// Whether the op reads what its init held before.
+  static bool readsInit(OpOperand &init) {
+    if (auto spmm = dyn_cast<SpmmOp>(init.getOwner()))
+      return spmm.getAccumulate();
+    auto attention = dyn_cast<nn::CachedAttentionOp>(init.getOwner());
+    return attention && init.get() != attention.getO();
   }
 
   /// Gives the token inits of an op their packed type. Where the init is a token-major argument, the result is unpacked
@@ -112,7 +144,10 @@ private:
       OpBuilder b(op);
       Value destination = init.get();
       Type packed = packedType(destination.getType());
-      init.set(emptyTensor(b, op->getLoc(), packed));
+      Value start = emptyTensor(b, op->getLoc(), packed);
+      if (readsInit(init))
+        start = nn::PackOp::create(b, op->getLoc(), packed, {destination, start})->getResult(0);
+      init.set(start);
       result.setType(packed);
       if (!isa<BlockArgument>(destination))
         continue;
@@ -141,8 +176,8 @@ private:
     while (auto style = value.getDefiningOp<DestinationStyleOpInterface>())
       value = style.getTiedOpOperand(cast<OpResult>(value))->get();
     auto argument = dyn_cast<BlockArgument>(value);
-    return argument &&
-           function.getArgAttr(argument.getArgNumber(), "smet.role") == StringAttr::get(function.getContext(), "state");
+    return argument && function.getArgAttr(argument.getArgNumber(), names::role) ==
+                           StringAttr::get(function.getContext(), names::state);
   }
 
   llvm::SetVector<Value> activations;

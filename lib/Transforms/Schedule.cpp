@@ -1,6 +1,9 @@
 //===- Schedule.cpp - writes of state move behind reads of its old value --===//
 #include "smet/Transforms/Passes.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
 namespace smet {
 #define GEN_PASS_DEF_SCHEDULEPASS
 #include "smet/Transforms/Passes.h.inc"
@@ -14,14 +17,19 @@ namespace {
 using OpSet = llvm::SmallPtrSet<Operation *, 8>;
 
 bool dependsOn(Operation *op, const OpSet &ops) {
-  return llvm::any_of(op->getOperands(), [&](Value v) { return v.getDefiningOp() && ops.contains(v.getDefiningOp()); });
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, [&](Value v) { return v.getDefiningOp() && ops.contains(v.getDefiningOp()); });
 }
+
+/// On memrefs an op behind the writer reads the new value: nothing may move there.
+bool isState(Value init) { return isa<BlockArgument>(init) && isa<TensorType>(init.getType()); }
 
 /// The last op behind `writer` that uses the old value of a state array that `writer` updates.
 Operation *lastReader(DestinationStyleOpInterface writer) {
   Operation *last = nullptr;
   for (Value init : writer.getDpsInits()) {
-    if (!isa<BlockArgument>(init))
+    if (!isState(init))
       continue;
     for (Operation *user : init.getUsers()) {
       Operation *reader = writer->getBlock()->findAncestorOpInBlock(*user);
@@ -37,7 +45,7 @@ struct SchedulePass : smet::impl::SchedulePassBase<SchedulePass> {
     for (Block &block : getOperation().getBody()) {
       SmallVector<DestinationStyleOpInterface> writers;
       for (auto op : block.getOps<DestinationStyleOpInterface>())
-        if (llvm::any_of(op.getDpsInits(), llvm::IsaPred<BlockArgument>))
+        if (llvm::any_of(op.getDpsInits(), isState))
           writers.push_back(op);
       for (DestinationStyleOpInterface writer : writers)
         if (failed(moveBehindReaders(writer)))

@@ -42,3 +42,37 @@ func.func @init(%seed: tensor<i64>, %t: !t, %w: tensor<4x16x16xf32>, %age: tenso
   %a1 = smet.fill into %age {value = 0.0 : f64} : tensor<4xi16>
   return %new, %w1, %a1 : !t, tensor<4x16x16xf32>, tensor<4xi16>
 }
+
+// -----
+
+// A dispatch passes the five arrays; the kernel, whose nnz is unknown, packs them for its body.
+!t = !smet.topology<64x64, block = [16, 16], nnz = 4>
+!k = !smet.topology<64x64, block = [16, 16], nnz = ?>
+// CHECK-LABEL: func.func @call(
+// CHECK:         smet.dispatch @k::@main ins(%arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6 : tensor<5xi32>, tensor<4xi16>, tensor<5xi32>, tensor<4xi16>, tensor<4xi32>, tensor<4x16x16xf32>, tensor<8x64xf32>) {{.*}} {smet.remat = 1 : i64}
+// CHECK:       func.func @main(%[[P:.*]]: tensor<5xi32>, %[[C:.*]]: tensor<?xi16>, %[[TP:.*]]: tensor<5xi32>, %[[TC:.*]]: tensor<?xi16>, %[[PERM:.*]]: tensor<?xi32>,
+// CHECK:         %[[T:.*]] = smet.topology.pack %[[P]], %[[C]], %[[TP]], %[[TC]], %[[PERM]]
+// CHECK:         smet.spmm ins(%[[T]],
+func.func @call(%t: !t, %w: tensor<4x16x16xf32>, %x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %0 = smet.dispatch @k::@main ins(%t, %w, %x : !t, tensor<4x16x16xf32>, tensor<8x64xf32>) outs(%y : tensor<8x64xf32>) {smet.remat = 1 : i64} -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+module @k {
+  func.func @main(%t: !k, %w: tensor<?x16x16xf32>, %x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %0 = smet.spmm ins(%t, %w, %x : !k, tensor<?x16x16xf32>, tensor<8x64xf32>) outs(%y : tensor<8x64xf32>) -> tensor<8x64xf32>
+    return %0 : tensor<8x64xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dense
+// CHECK:         smet.routine "init_normal_dense" ins(%arg0 : tensor<i64>) outs(%arg1 : tensor<8x4xf32>) words [32, 2, 4607182418800017408]
+// CHECK:         smet.routine "fill" ins() outs(%arg2 : tensor<4xf32>) words [16, 1065353216]
+// CHECK:       func.func private @declared(tensor<65xi32> {smet.name = "t.positions"}, tensor<2xi16> {smet.name = "t.coordinates"}
+func.func @dense(%seed: tensor<i64>, %w: tensor<8x4xf32>, %g: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>) {
+  %0 = smet.init_normal %seed into %w {layer = 2, std = 1.0 : f64} : tensor<i64>, tensor<8x4xf32>
+  %1 = smet.fill into %g {value = 1.0 : f64} : tensor<4xf32>
+  return %0, %1 : tensor<8x4xf32>, tensor<4xf32>
+}
+func.func private @declared(!smet.topology<64x64, block = [1, 1], nnz = 2> {smet.name = "t"})

@@ -1,4 +1,5 @@
-// RUN: smet-opt %s -smet-outline-kernels | FileCheck %s
+// RUN: smet-opt %s -smet-outline-kernels -split-input-file | FileCheck %s
+// RUN: smet-opt %s -smet-outline-kernels -smet-outline-kernels -split-input-file | FileCheck %s
 
 // Layers that differ in nnz only share a kernel, and its types carry no nnz.
 !a = !smet.topology<64x64, block = [16, 16], nnz = 4>
@@ -17,4 +18,42 @@ func.func @two_layers(%ta: !a, %tb: !b, %wa: tensor<4x16x16xf32>, %wb: tensor<7x
   %e1 = tensor.empty() : tensor<64x64xf32>
   %1 = smet.spmm ins(%tb, %wb, %x : !b, tensor<7x16x16xf32>, tensor<64x64xf32>) outs(%e1 : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+// Rematerialization is the dispatch's business, not the kernel's: both calls share one. A value that is passed twice has
+// two arguments.
+// CHECK-LABEL: func.func @remat
+// CHECK:         smet.dispatch @[[K:k_nn_add_[0-9a-f]+]]::@main ins(%arg0, %arg0 :
+// CHECK:         smet.dispatch @[[K]]::@main {{.*}} {smet.remat = 1 : i64}
+// CHECK:       module @[[K]]
+// CHECK-NEXT:    func.func @main(%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>, %[[C:.*]]: tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:      %[[R:.*]] = nn.add ins(%[[A]], %[[B]] : {{.*}}) outs(%[[C]] : tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:      return %[[R]]
+// CHECK-NOT:   module @k_
+func.func @remat(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e0 = tensor.empty() : tensor<4xf32>
+  %0 = nn.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e0 : tensor<4xf32>) -> tensor<4xf32>
+  %e1 = tensor.empty() : tensor<4xf32>
+  %1 = nn.add ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e1 : tensor<4xf32>) {smet.remat = 1 : i64} -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// An attribute of the op is the kernel's: two kernels. In a region and on memrefs ops are outlined as elsewhere.
+// CHECK-LABEL: func.func @regions
+// CHECK:         scf.if
+// CHECK:           smet.dispatch @[[ONE:k_nn_fill_[0-9a-f]+]]::@main ins() outs(%{{.*}} : memref<4xf32>)
+// CHECK-NOT:     @[[ONE]]::
+// CHECK:         smet.dispatch @[[TWO:k_nn_fill_[0-9a-f]+]]::@main
+// CHECK-DAG:   module @[[ONE]]
+// CHECK-DAG:   module @[[TWO]]
+func.func @regions(%c: i1, %x: memref<4xf32>) {
+  scf.if %c {
+    nn.fill outs(%x : memref<4xf32>) {value = 1.0 : f64}
+  }
+  nn.fill outs(%x : memref<4xf32>) {value = 2.0 : f64}
+  return
 }

@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace smet {
@@ -67,6 +68,10 @@ private:
 
 /// "[64, ?]", the shape as messages print it.
 std::string shapeText(mlir::ShapedType type);
+
+/// Bytes of an array in memory; none if its shape is dynamic, its elements are no numbers, or 64 bits cannot count
+/// them.
+std::optional<int64_t> bytesOf(mlir::ShapedType type);
 
 /// All of an op's arrays are tensors or all are memrefs.
 mlir::LogicalResult verifyNotMixed(mlir::Operation *op);

@@ -152,7 +152,7 @@ def OutlineKernelsPass : Pass<"smet-outline-kernels", "::mlir::ModuleOp"> {
     module private @k_smet_spmm_5e884898da28 { func.func @main(%t: !smet.topology<..., nnz = ?>, ...) {...} }
     ```
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::smet::SmetDialect"];
 }
 
 def ExpandTopologyPass : Pass<"smet-expand-topology", "::mlir::ModuleOp"> {

@@ -24,12 +24,17 @@ constexpr llvm::StringLiteral state = "state"; ///< optimizer state, age, KV cac
 constexpr llvm::StringLiteral topologyRole = "topology";
 constexpr llvm::StringLiteral input = "input";
 constexpr llvm::StringLiteral output = "output";
+constexpr llvm::StringLiteral workspace = "workspace"; ///< in the manifest only: activations, gradients, scratch
 
 // The module.
-constexpr llvm::StringLiteral adamw = "smet.adamw";   ///< #smet.adamw: the optimizer of the training steps
-constexpr llvm::StringLiteral growth = "smet.growth"; ///< #smet.growth: the topology is dynamic and grows so
-constexpr llvm::StringLiteral layers = "smet.layers"; ///< JSON string: the manifest's "layers"
-constexpr llvm::StringLiteral config = "smet.config"; ///< JSON string: the manifest's "config"
+constexpr llvm::StringLiteral adamw = "smet.adamw";       ///< #smet.adamw: the optimizer of the training steps
+constexpr llvm::StringLiteral growth = "smet.growth";     ///< #smet.growth: the topology is dynamic and grows so
+constexpr llvm::StringLiteral layers = "smet.layers";     ///< JSON string: the manifest's "layers"
+constexpr llvm::StringLiteral config = "smet.config";     ///< JSON string: the manifest's "config"
+constexpr llvm::StringLiteral manifest = "smet.manifest"; ///< JSON string: the manifest
+
+/// The function of a kernel module that a dispatch calls.
+constexpr llvm::StringLiteral kernelMain = "main";
 
 } // namespace smet::names
 
