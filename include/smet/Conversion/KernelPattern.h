@@ -29,8 +29,9 @@ template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
   }
 };
 
-/// Rewrites every smet and nn op on memrefs below `root` by its pattern; one that is left is an error that names
-/// `lowering` ("CPU kernel", say). Topologies were read through their arrays: their packs go where nothing uses them.
+/// Rewrites every smet and nn op below `root` by its pattern. One that is not on whole memrefs is an error, and so is
+/// one that is left, which names `lowering` ("CPU kernel", say). Topologies were read through their arrays: their packs
+/// go where nothing uses them.
 mlir::LogicalResult convertKernels(mlir::Operation *root, mlir::RewritePatternSet patterns, llvm::StringRef lowering);
 
 } // namespace smet

@@ -24,6 +24,12 @@ struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<Convert
   using Base::Base;
 
   void runOnOperation() final {
+    if (vectorBits < 128 || vectorBits > 2048 || !llvm::isPowerOf2_64(vectorBits) || numRegisters < 8) {
+      getOperation().emitError("smet-convert-kernels-to-cpu: vector-bits must be a power of two from 128 to 2048 and "
+                               "num-registers at least 8, got ")
+          << vectorBits << " and " << numRegisters;
+      return signalPassFailure();
+    }
     CPUTarget target{vectorBits, numRegisters};
     RewritePatternSet patterns(&getContext());
     populateSparseCPUKernels(patterns, target);

@@ -44,7 +44,7 @@ struct Loss {
       : k(k), x(Tiles::of(x)), w(w), targets(targets), vocabulary(cast<MemRefType>(w.getType()).getDimSize(0)) {}
 
   bool valid() const {
-    return x && cast<MemRefType>(targets.getType()).getDimSize(0) == x.tiles * x.lanes &&
+    return x && vocabulary > 0 && cast<MemRefType>(targets.getType()).getDimSize(0) == x.tiles * x.lanes &&
            cast<MemRefType>(w.getType()).getElementType().isF32();
   }
   Val vectorZero() const { return k.zero(k.vectorOf(x.lanes, k.b.getF32Type())); }

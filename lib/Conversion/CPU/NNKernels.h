@@ -9,7 +9,7 @@
 
 namespace smet {
 
-/// Packed token tiles: a memref [tiles, features, lanes] of f32.
+/// Packed token tiles: a memref [tiles, features, lanes] of f32, not empty.
 struct Tiles {
   mlir::Value memref;
   int64_t tiles = 0, features = 0, lanes = 0;
@@ -17,7 +17,8 @@ struct Tiles {
   /// Null memref if the value is something else.
   static Tiles of(mlir::Value value) {
     auto type = llvm::dyn_cast<mlir::MemRefType>(value.getType());
-    if (!type || type.getRank() != 3 || !type.hasStaticShape() || !type.getElementType().isF32())
+    if (!type || type.getRank() != 3 || !type.hasStaticShape() || !type.getNumElements() ||
+        !type.getElementType().isF32())
       return {};
     return {value, type.getDimSize(0), type.getDimSize(1), type.getDimSize(2)};
   }

@@ -15,6 +15,21 @@ using namespace smet;
 
 namespace {
 
+/// The module's constant `name` with this data; another one of that name gets a number behind it.
+memref::GlobalOp constantTable(KernelBuilder &k, StringRef name, MemRefType type, DenseElementsAttr data) {
+  auto module = k.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string symbol = name.str();
+  for (int64_t number = 1; Operation *taken = module.lookupSymbol(symbol); ++number) {
+    if (auto global = dyn_cast<memref::GlobalOp>(taken); global && global.getInitialValueAttr() == data)
+      return global;
+    symbol = (name + "_" + Twine(number)).str();
+  }
+  OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToStart(module.getBody());
+  return memref::GlobalOp::create(k.b, k.loc, symbol, k.b.getStringAttr("private"), type, data, /*constant=*/true,
+                                  k.b.getI64IntegerAttr(64));
+}
+
 /// A constant table of f(angle) for every frequency and position.
 Value angleTable(KernelBuilder &k, StringRef name, int64_t headDim, int64_t positions, int64_t period, double theta,
                  double (*f)(double)) {
@@ -22,16 +37,9 @@ Value angleTable(KernelBuilder &k, StringRef name, int64_t headDim, int64_t posi
   for (int64_t i = 0; i < headDim / 2; ++i)
     for (int64_t p = 0; p < positions; ++p)
       values.push_back(static_cast<float>(f((p % period) * std::pow(theta, -2.0 * i / headDim))));
-  auto module = k.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   auto type = MemRefType::get({headDim / 2, positions}, k.b.getF32Type());
   auto data = DenseElementsAttr::get(RankedTensorType::get(type.getShape(), type.getElementType()), ArrayRef(values));
-  if (!module.lookupSymbol(name)) {
-    OpBuilder::InsertionGuard guard(k.b);
-    k.b.setInsertionPointToStart(module.getBody());
-    memref::GlobalOp::create(k.b, k.loc, name, k.b.getStringAttr("private"), type, data, /*constant=*/true,
-                             k.b.getI64IntegerAttr(64));
-  }
-  return memref::GetGlobalOp::create(k.b, k.loc, type, name);
+  return memref::GetGlobalOp::create(k.b, k.loc, type, constantTable(k, name, type, data).getSymName());
 }
 
 /// Rotates features i and i + D/2 of every head of a tile; angles(i) gives cosine and sine.

@@ -35,7 +35,7 @@ bool smet::isF32(Value value) {
 
 bool smet::isPackedF32(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
-  return isF32(value) && type.getRank() == 3 && !type.isDynamicDim(1) && !type.isDynamicDim(2);
+  return isF32(value) && type.getRank() == 3 && type.getNumElements();
 }
 
 int64_t smet::lanesFor(const CPUTarget &target, int64_t width) { return std::gcd(target.vectorBits / 32, width); }

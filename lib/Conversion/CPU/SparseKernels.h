@@ -41,7 +41,7 @@ struct Tokens {
   int64_t tileSize() const { return features * width; }
 };
 
-/// Whether the value is a packed activation in f32 (the only kind that these kernels take).
+/// Whether the value is a packed activation in f32 that is not empty (the only kind that these kernels take).
 bool isPackedF32(mlir::Value value);
 bool isF32(mlir::Value value);
 

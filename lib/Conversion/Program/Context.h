@@ -13,8 +13,8 @@ namespace smet {
 inline std::string kernelSymbol(mlir::ModuleOp kernel) { return kernel.getSymName()->str() + ".main"; }
 
 /// Loads the function pointer at a slot of the context and calls it.
-inline mlir::LLVM::CallOp callThroughContext(mlir::OpBuilder &b, mlir::Location loc, mlir::Value context, smet_slot slot,
-                                             mlir::Type result, mlir::ValueRange arguments) {
+inline mlir::LLVM::CallOp callThroughContext(mlir::OpBuilder &b, mlir::Location loc, mlir::Value context,
+                                             smet_slot slot, mlir::Type result, mlir::ValueRange arguments) {
   auto pointer = mlir::LLVM::LLVMPointerType::get(b.getContext());
   mlir::Value address = mlir::LLVM::GEPOp::create(b, loc, pointer, pointer, context,
                                                   llvm::ArrayRef<mlir::LLVM::GEPArg>{static_cast<int32_t>(slot)});

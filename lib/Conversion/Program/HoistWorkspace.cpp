@@ -1,6 +1,7 @@
 //===- HoistWorkspace.cpp - scratch of kernels moves to their callers -----===//
 #include "smet/Conversion/Program.h"
 
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,7 +24,8 @@ struct HoistWorkspacePass : smet::impl::HoistWorkspacePassBase<HoistWorkspacePas
       auto types = hoist(kernel);
       if (failed(types))
         return signalPassFailure();
-      workspaces[*kernel.getSymName()] = std::move(*types);
+      if (auto name = kernel.getSymName())
+        workspaces[*name] = std::move(*types);
     }
     SmallVector<DispatchOp> dispatches;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -39,14 +41,16 @@ struct HoistWorkspacePass : smet::impl::HoistWorkspacePassBase<HoistWorkspacePas
   /// Turns the allocations of a kernel into arguments and returns their types.
   static FailureOr<SmallVector<Type>> hoist(ModuleOp kernel) {
     SmallVector<Type> types;
-    auto main = kernel.lookupSymbol<func::FuncOp>("main");
-    if (!main)
+    auto main = kernel.lookupSymbol<func::FuncOp>(names::kernelMain);
+    if (!main || main.isExternal())
       return types;
     SmallVector<memref::AllocOp> allocations;
     main.walk([&](memref::AllocOp op) { allocations.push_back(op); });
     for (memref::AllocOp op : allocations) {
-      if (op->getBlock() != &main.front() || !op.getType().hasStaticShape())
-        return op.emitError("workspace of a kernel must be of static size and stand at the top of its main, got ")
+      if (op->getBlock() != &main.front() || !op.getType().hasStaticShape() || !op.getType().getLayout().isIdentity())
+        return op.emitError(
+                   "smet-hoist-workspace: scratch of a kernel must be contiguous, of static size and allocated "
+                   "at the top of its main, got ")
                << op.getType();
       unsigned number = main.getNumArguments();
       if (failed(main.insertArgument(number, op.getType(), {}, op.getLoc())))

@@ -2,6 +2,7 @@
 #include "Context.h"
 #include "smet/Conversion/Program.h"
 
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,13 +34,14 @@ std::optional<smet_slot> slotOf(StringRef routine) {
       .Default(std::nullopt);
 }
 
-/// Where an operand lies in the arena.
+/// Where an operand, of static shape, lies in the arena.
 FailureOr<int64_t> offsetOf(Value operand) {
   while (auto cast = operand.getDefiningOp<memref::CastOp>())
     operand = cast.getSource();
   auto view = operand.getDefiningOp<memref::ViewOp>();
   APInt offset;
-  if (!view || !isa<BlockArgument>(view.getSource()) || !matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
+  if (!view || !view.getType().hasStaticShape() || !isa<BlockArgument>(view.getSource()) ||
+      !matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
     return failure();
   return offset.getSExtValue();
 }
@@ -52,6 +54,9 @@ public:
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
 
   LogicalResult lower() {
+    if (!takesArena())
+      return function.emitError("smet-lower-entry-points: expected a body of one block that takes the arena, a "
+                                "memref<?xi8>, and returns nothing; run smet-plan-memory first");
     b.setInsertionPoint(function);
     auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer});
     auto entry = LLVM::LLVMFuncOp::create(b, function.getLoc(), ("smet_" + function.getSymName()).str(), type);
@@ -67,6 +72,13 @@ public:
   }
 
 private:
+  bool takesArena() {
+    if (!function.getBody().hasOneBlock() || function.getNumArguments() != 1 || function.getNumResults())
+      return false;
+    auto arena = dyn_cast<MemRefType>(function.getArgumentTypes()[0]);
+    return arena && arena.getRank() == 1 && arena.getElementType().isInteger(8) && arena.getLayout().isIdentity();
+  }
+
   LogicalResult lower(Operation &op) {
     if (auto dispatch = dyn_cast<DispatchOp>(op))
       return lower(dispatch);
@@ -76,17 +88,22 @@ private:
       return lower(check);
     if (isa<memref::ViewOp, memref::CastOp, func::ReturnOp>(op) || op.hasTrait<OpTrait::ConstantLike>())
       return success();
-    return op.emitError("cannot stand in an entry point of a program; expected dispatches and routines");
+    return op.emitError("smet-lower-entry-points: '")
+           << op.getName() << "' cannot stand in an entry point of a program; expected dispatches and routines";
   }
 
   LogicalResult lower(DispatchOp op) {
     auto kernel = module.lookupSymbol<ModuleOp>(op.getKernel().getRootReference());
-    auto main = kernel ? kernel.lookupSymbol<func::FuncOp>("main") : nullptr;
-    if (!main)
-      return op.emitError("does not name a kernel");
+    auto main = kernel ? kernel.lookupSymbol<func::FuncOp>(names::kernelMain) : nullptr;
+    if (!main || op.getKernel().getLeafReference() != names::kernelMain ||
+        !llvm::all_of(main.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+      return op.emitError("smet-lower-entry-points: ")
+             << op.getKernel()
+             << " is no func.func @main on memrefs in a kernel module; kernels are lowered after their callers";
+    // The op's verifier has compared the operands with main's arguments.
     SmallVector<int64_t> words;
-    for (auto [operand, type] : llvm::zip(op->getOperands(), main.getArgumentTypes())) {
-      if (failed(appendOffset(op, operand, words)))
+    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), main.getArgumentTypes())) {
+      if (failed(appendPlace(op, operand, words)))
         return failure();
       auto given = cast<MemRefType>(operand.getType()), wanted = cast<MemRefType>(type);
       for (int64_t dim = 0; dim < wanted.getRank(); ++dim)
@@ -101,10 +118,10 @@ private:
   LogicalResult lower(RoutineOp op) {
     auto slot = slotOf(op.getName());
     if (!slot)
-      return op.emitError("names no routine of the runtime");
+      return op.emitError("smet-lower-entry-points: the runtime has no routine '") << op.getName() << "'";
     SmallVector<int64_t> words;
     for (Value operand : op->getOperands())
-      if (failed(appendOffset(op, operand, words)))
+      if (failed(appendPlace(op, operand, words)))
         return failure();
     llvm::append_range(words, op.getWords());
     Location loc = op.getLoc();
@@ -118,12 +135,12 @@ private:
 
   /// x - x is 0 for finite x and NaN for the rest.
   LogicalResult lower(CheckFiniteOp op) {
-    auto offset = offsetOf(op.getValue());
-    if (failed(offset))
-      return op.emitError("operand is not in the arena");
+    SmallVector<int64_t> place;
+    if (failed(appendPlace(op, op.getValue(), place)))
+      return failure();
     Location loc = op.getLoc();
     Type type = cast<MemRefType>(op.getValue().getType()).getElementType();
-    Value bytes = LLVM::ConstantOp::create(b, loc, b.getI64Type(), *offset);
+    Value bytes = LLVM::ConstantOp::create(b, loc, b.getI64Type(), place[0]);
     Value address = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), arena, ArrayRef<LLVM::GEPArg>{bytes});
     Value value = LLVM::LoadOp::create(b, loc, type, address);
     Value difference = LLVM::FSubOp::create(b, loc, value, value);
@@ -132,10 +149,11 @@ private:
     return success();
   }
 
-  LogicalResult appendOffset(Operation *op, Value operand, SmallVectorImpl<int64_t> &words) {
+  LogicalResult appendPlace(Operation *op, Value operand, SmallVectorImpl<int64_t> &words) {
     auto offset = offsetOf(operand);
     if (failed(offset))
-      return op->emitError("operand of type ") << operand.getType() << " has no constant place in the arena";
+      return op->emitError("smet-lower-entry-points: operand of type ")
+             << operand.getType() << " is no view of the arena at a constant place";
     words.push_back(*offset);
     return success();
   }

@@ -2,6 +2,7 @@
 #include "Context.h"
 #include "smet/Conversion/Program.h"
 
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -37,9 +38,11 @@ public:
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {}
 
   LogicalResult run() {
-    auto main = kernel.lookupSymbol<func::FuncOp>("main");
-    if (!main || main.getNumResults() || !main.getBody().hasOneBlock())
-      return kernel.emitError("smet-lower-kernel: expected a function @main of one block on memrefs without results");
+    auto main = kernel.lookupSymbol<func::FuncOp>(names::kernelMain);
+    if (!kernel.getSymName() || !main || main.getNumResults() || !main.getBody().hasOneBlock())
+      return kernel.emitError(
+          "smet-lower-kernel: expected a named module with a function @main of one block on memrefs "
+          "without results");
     if (failed(lowerMain(main)))
       return failure();
     SmallVector<scf::ParallelOp> loops;
@@ -47,8 +50,8 @@ public:
     for (scf::ParallelOp op : loops)
       if (failed(lowerParallel(op)))
         return failure();
-    kernel.walk([&](GemmOp op) { lowerGemm(op); });
-    return success();
+    auto lowered = kernel.walk([&](GemmOp op) { return WalkResult(lowerGemm(op)); });
+    return success(!lowered.wasInterrupted());
   }
 
 private:
@@ -64,7 +67,7 @@ private:
     SmallVector<Value> arguments;
     for (Type argument : main.getArgumentTypes()) {
       auto memref = dyn_cast<MemRefType>(argument);
-      if (!memref || !memref.getLayout().isIdentity() ||
+      if (!memref || !memref.getLayout().isIdentity() || memref.getMemorySpace() || !converter.convertType(memref) ||
           llvm::any_of(memref.getShape().drop_front(memref.getRank() ? 1 : 0), ShapedType::isDynamic))
         return main.emitError("smet-lower-kernel: arguments must be contiguous memrefs with static inner sizes, got ")
                << argument;
@@ -112,6 +115,9 @@ private:
       return op.emitError("smet-lower-kernel: parallel loops must have one dimension, no reduction and not be nested");
     Location loc = op.getLoc();
     SmallVector<Value> captured = captures(op);
+    for (Value value : captured)
+      if (!converter.convertType(value.getType()))
+        return op.emitError("smet-lower-kernel: a parallel loop cannot use a value of type ") << value.getType();
     LLVM::LLVMFuncOp body = outlineBody(op, captured);
 
     // In the entry: store the environment, call parallel_for.
@@ -179,7 +185,7 @@ private:
     b.setInsertionPoint(entry);
     Type i64 = b.getI64Type(), index = b.getIndexType();
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64});
-    std::string name = kernel.getSymName()->str() + ".body" + std::to_string(bodies++);
+    std::string name = kernel.getSymName()->str() + ".body" + std::to_string(bodyFunctions.size());
     auto function = LLVM::LLVMFuncOp::create(b, loc, name, type, LLVM::Linkage::Internal);
     Block *block = function.addEntryBlock(b);
     b.setInsertionPointToEnd(block);
@@ -205,6 +211,7 @@ private:
     for (auto [value, loaded] : llvm::zip(captured, values))
       replaceAllUsesInRegionWith(value, loaded, function.getBody());
     hoistStackScratch(loop, block);
+    bodyFunctions.insert(function);
     return function;
   }
 
@@ -219,10 +226,12 @@ private:
       op->moveBefore(&block->front());
   }
 
-  void lowerGemm(GemmOp op) {
+  LogicalResult lowerGemm(GemmOp op) {
     Location loc = op.getLoc();
     b.setInsertionPoint(op);
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    if (function != entry && !bodyFunctions.contains(function))
+      return op.emitError("smet-lower-kernel: only @main of a kernel knows the runtime's context");
     // The context: an argument of the entry, the first field of a body's environment.
     Value context = function.getArgument(0);
     if (function != entry)
@@ -251,6 +260,7 @@ private:
                         op.getTransposeA() ? a.rows : a.columns, real(op.getAlpha()), a.data, a.stride, right.data,
                         right.stride, real(op.getBeta()), c.data, c.stride});
     op.erase();
+    return success();
   }
 
   ModuleOp kernel;
@@ -258,7 +268,7 @@ private:
   LLVMTypeConverter converter;
   Type pointer;
   LLVM::LLVMFuncOp entry;
-  int64_t bodies = 0;
+  DenseSet<Operation *> bodyFunctions;
 };
 
 struct LowerKernelPass : smet::impl::LowerKernelPassBase<LowerKernelPass> {

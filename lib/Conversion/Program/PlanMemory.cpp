@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - every buffer gets its place in the arena ----------===//
 #include "smet/Conversion/Program.h"
 
+#include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 #include "runtime/program/Abi.h"
@@ -24,7 +25,17 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return llvm::alignTo(bytes, SMET_ALIGNMENT); }
 
-int64_t bytesOf(MemRefType type) { return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8); }
+/// Whether a view of the arena can be of this type.
+bool fitsArena(MemRefType type) {
+  // Far from the end of 64 bits, so that sums of sizes stay below it.
+  return type.getLayout().isIdentity() && !type.getMemorySpace() && bytesOf(type).value_or(INT64_MAX) < INT64_MAX >> 16;
+}
+
+/// Element types of the manifest (runtime/program/Manifest.h).
+bool isManifestType(Type element) {
+  return element.isF32() || element.isF64() || element.isBF16() || element.isSignlessInteger(8) ||
+         element.isSignlessInteger(16) || element.isSignlessInteger(32) || element.isSignlessInteger(64);
+}
 
 std::string dtypeOf(Type element) {
   std::string text;
@@ -46,29 +57,45 @@ struct Allocation {
   bool overlapsInTime(const Allocation &other) const { return first <= other.last && other.first <= last; }
 };
 
-/// Extends a lifetime over the uses of a buffer and of the views on it.
-void visitUses(Value buffer, Block &block, const DenseMap<Operation *, int64_t> &order, Allocation &allocation) {
+/// Extends a lifetime over the uses of a buffer and of the views on it. Nothing else may pass the buffer on: its last
+/// use would not be known.
+LogicalResult visitUses(Value buffer, Block &block, const DenseMap<Operation *, int64_t> &order,
+                        Allocation &allocation) {
   for (Operation *user : buffer.getUsers()) {
     int64_t when = order.lookup(block.findAncestorOpInBlock(*user));
     allocation.first = std::min(allocation.first, when);
     allocation.last = std::max(allocation.last, when);
-    if (isa<ViewLikeOpInterface>(user))
-      visitUses(user->getResult(0), block, order, allocation);
+    if (isa<ViewLikeOpInterface>(user)) {
+      if (failed(visitUses(user->getResult(0), block, order, allocation)))
+        return failure();
+    } else if (user->hasTrait<OpTrait::IsTerminator>() ||
+               llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>)) {
+      return user->emitError("smet-plan-memory: '") << user->getName() << "' passes a buffer on; only views may";
+    }
   }
+  return success();
 }
 
-SmallVector<Allocation> findAllocations(Block &block) {
+FailureOr<SmallVector<Allocation>> findAllocations(func::FuncOp entry) {
+  Block &block = entry.front();
   DenseMap<Operation *, int64_t> order;
   for (auto [i, op] : llvm::enumerate(block))
     order[&op] = i;
   SmallVector<Allocation> allocations;
-  for (auto op : block.getOps<memref::AllocOp>()) {
-    if (op->use_empty())
-      continue;
-    Allocation allocation{op, alignUp(bytesOf(op.getType())), std::numeric_limits<int64_t>::max(), 0, 0};
-    visitUses(op, block, order, allocation);
-    allocations.push_back(allocation);
-  }
+  auto checked = entry.walk([&](memref::AllocOp op) -> WalkResult {
+    if (op->getBlock() != &block || !fitsArena(op.getType()))
+      return op.emitError(
+                 "smet-plan-memory: a buffer must be a contiguous array of numbers of static size, allocated at "
+                 "the top of its entry point, got ")
+             << op.getType();
+    Allocation allocation{op, 0, std::numeric_limits<int64_t>::max(), 0, 0};
+    allocation.bytes = alignUp(*bytesOf(op.getType()));
+    if (!op->use_empty())
+      allocations.push_back(allocation);
+    return op->use_empty() ? success() : visitUses(op, block, order, allocations.back());
+  });
+  if (checked.wasInterrupted())
+    return failure();
   return allocations;
 }
 
@@ -117,7 +144,10 @@ struct PlanMemoryPass : smet::impl::PlanMemoryPassBase<PlanMemoryPass> {
     SmallVector<SmallVector<Allocation>> allocations;
     int64_t workspace = 0;
     for (func::FuncOp entry : entries) {
-      allocations.push_back(findAllocations(entry.front()));
+      auto found = findAllocations(entry);
+      if (failed(found))
+        return signalPassFailure();
+      allocations.push_back(std::move(*found));
       workspace = std::max(workspace, placeAllocations(allocations.back()));
     }
     // An arena has at least one line, so that empty programs have one too.
@@ -132,18 +162,20 @@ struct PlanMemoryPass : smet::impl::PlanMemoryPassBase<PlanMemoryPass> {
 private:
   LogicalResult placeArguments(func::FuncOp entry, int64_t &end) {
     if (entry.isExternal() || !entry.getBody().hasOneBlock() || entry.getNumResults())
-      return entry.emitError("smet-plan-memory: expected an entry point of one block without results");
+      return entry.emitError("smet-plan-memory: expected an entry point of one block without results; "
+                             "smet-verify-contract drops those that are arguments");
     for (BlockArgument argument : entry.getArguments()) {
       unsigned number = argument.getArgNumber();
-      auto name = entry.getArgAttrOfType<StringAttr>(number, "smet.name");
-      auto role = entry.getArgAttrOfType<StringAttr>(number, "smet.role");
+      auto name = entry.getArgAttrOfType<StringAttr>(number, names::name);
+      auto role = entry.getArgAttrOfType<StringAttr>(number, names::role);
       auto type = dyn_cast<MemRefType>(argument.getType());
-      if (!name || !role || !type || !type.hasStaticShape() || !type.getLayout().isIdentity())
+      if (!name || !role || !type || !fitsArena(type) || !isManifestType(type.getElementType()))
         return entry.emitError("smet-plan-memory: argument #")
-               << number << " needs smet.name, smet.role and a static memref type, got " << argument.getType();
+               << number << " needs smet.name, smet.role and a contiguous memref of static size of a type that the "
+               << "manifest knows, got " << argument.getType();
       auto [tensor, isNew] = tensors.insert({name.str(), Tensor{role.str(), type, end}});
       if (isNew)
-        end += alignUp(bytesOf(type));
+        end += alignUp(*bytesOf(type));
       else if (tensor->second.type != type)
         return entry.emitError("smet-plan-memory: '") << name.getValue() << "' has type " << type << " here and "
                                                       << tensor->second.type << " in another entry point";
@@ -162,9 +194,9 @@ private:
       auto parameter = dyn_cast<BlockArgument>(op.getInits()[0]);
       for (Value input : op.getInputs())
         if (const Allocation *allocation = byValue.lookup(input); allocation && parameter) {
-          auto name = entry.getArgAttrOfType<StringAttr>(parameter.getArgNumber(), "smet.name");
-          gradients.insert({name.str() + ".grad",
-                            Tensor{"workspace", cast<MemRefType>(input.getType()), base + allocation->offset}});
+          auto name = entry.getArgAttrOfType<StringAttr>(parameter.getArgNumber(), names::name);
+          gradients.insert({name.str() + ".grad", Tensor{names::workspace.str(), cast<MemRefType>(input.getType()),
+                                                         base + allocation->offset}});
         }
     });
   }
@@ -181,13 +213,15 @@ private:
     };
     unsigned count = entry.getNumArguments();
     for (unsigned i = 0; i < count; ++i) {
-      const Tensor &tensor = tensors.find(entry.getArgAttrOfType<StringAttr>(i, "smet.name").str())->second;
+      const Tensor &tensor = tensors.find(entry.getArgAttrOfType<StringAttr>(i, names::name).str())->second;
       block.getArgument(i).replaceAllUsesWith(view(entry.getLoc(), tensor.offset, tensor.type));
     }
     for (const Allocation &allocation : allocations) {
       memref::AllocOp op = allocation.op;
       op.replaceAllUsesWith(view(op.getLoc(), workspace + allocation.offset, op.getType()));
     }
+    // Nothing is freed: the places are planned.
+    entry.walk([](memref::DeallocOp op) { op.erase(); });
     for (auto op : llvm::make_early_inc_range(block.getOps<memref::AllocOp>()))
       op.erase();
     block.eraseArguments(0, count);
@@ -209,14 +243,14 @@ private:
     };
     auto addTensor = [&](StringRef name, const Tensor &tensor) {
       add(name, tensor.role, dtypeOf(tensor.type.getElementType()), tensor.type.getShape(), tensor.offset,
-          bytesOf(tensor.type));
+          *bytesOf(tensor.type));
     };
     for (auto &[name, tensor] : tensors)
       addTensor(name, tensor);
     for (auto &[name, tensor] : gradients)
       addTensor(name, tensor);
     if (workspace)
-      add("workspace", "workspace", "i8", {workspace}, persistent, workspace);
+      add("workspace", names::workspace, "i8", {workspace}, persistent, workspace);
     for (func::FuncOp entry : entries)
       names.push_back(entry.getSymName().str());
 
@@ -224,14 +258,14 @@ private:
                           {"arena_bytes", total},
                           {"entry_points", std::move(names)},
                           {"tensors", std::move(list)},
-                          {"layers", attribute("smet.layers", "[]")},
-                          {"config", attribute("smet.config", "{}")}};
+                          {"layers", attribute(names::layers, "[]")},
+                          {"config", attribute(names::config, "{}")}};
     if (json::Object *config = manifest.getObject("config"))
       for (StringRef key : {"kind", "target"})
         manifest[key] = config->getString(key).value_or("").str();
     std::string text;
     llvm::raw_string_ostream(text) << json::Value(std::move(manifest));
-    getOperation()->setAttr("smet.manifest", StringAttr::get(&getContext(), text));
+    getOperation()->setAttr(names::manifest, StringAttr::get(&getContext(), text));
   }
 
   /// JSON that an earlier stage left on the module.
@@ -239,7 +273,7 @@ private:
     auto text = getOperation()->getAttrOfType<StringAttr>(name);
     auto value = llvm::json::parse(text ? text.getValue() : fallback);
     if (!value) {
-      getOperation()->emitError(name) << " is not JSON: " << llvm::toString(value.takeError());
+      getOperation()->emitError("smet-plan-memory: ") << name << " is not JSON: " << llvm::toString(value.takeError());
       signalPassFailure();
       return nullptr;
     }

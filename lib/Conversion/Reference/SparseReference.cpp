@@ -38,7 +38,7 @@ struct Weight {
 
   static FailureOr<Weight> of(Value topology) {
     auto pack = topology.getDefiningOp<TopologyPackOp>();
-    if (!pack)
+    if (!pack || !isa<MemRefType>(pack.getArrays()[0].getType()))
       return failure();
     return Weight{cast<TopologyType>(topology.getType()), pack};
   }
