@@ -46,6 +46,32 @@ module @k {
 
 // -----
 
+// Slots of the context, as runtime/program/Abi.h counts them.
+// CHECK-LABEL: llvm.func @smet_routines(
+// CHECK:         llvm.getelementptr %arg0[2] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[3] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[4] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[5] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[6] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[7] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[8] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[9] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[12] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+func.func @routines(%arena: memref<64xi8>) {
+  smet.routine "topology_init" ins() outs() words []
+  smet.routine "init_normal_sparse" ins() outs() words []
+  smet.routine "init_normal_dense" ins() outs() words []
+  smet.routine "fill" ins() outs() words []
+  smet.routine "prune" ins() outs() words []
+  smet.routine "grow_random" ins() outs() words []
+  smet.routine "update_topology" ins() outs() words []
+  smet.routine "remap" ins() outs() words []
+  smet.routine "topology_from_mask" ins() outs() words []
+  return
+}
+
+// -----
+
 // expected-error @below {{expected a body of one block that takes the arena, a memref<?xi8>, and returns nothing; run smet-plan-memory first}}
 func.func @no_arena(%x: memref<4xf32>) {
   return

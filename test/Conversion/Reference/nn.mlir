@@ -51,3 +51,19 @@ func.func @pack(%x: memref<8x16xf32>, %y: memref<1x16x16xf32>) {
   nn.pack ins(%x : memref<8x16xf32>) outs(%y : memref<1x16x16xf32>)
   return
 }
+
+// -----
+
+func.func @spmm(%t: !smet.topology<32x64, block = [16, 16], nnz = ?>, %w: memref<?x16x16xf32>, %x: memref<8x64xf32>, %y: memref<8x32xf32>) {
+  // expected-error @below {{'smet.spmm' op has no reference lowering for these operand types}}
+  smet.spmm ins(%t, %w, %x : !smet.topology<32x64, block = [16, 16], nnz = ?>, memref<?x16x16xf32>, memref<8x64xf32>) outs(%y : memref<8x32xf32>)
+  return
+}
+
+// -----
+
+func.func @dynamic(%x: memref<?x64xf32>) {
+  // expected-error @below {{'nn.silu_mul' op needs contiguous memrefs of static shape (but for the number of slots) to become a kernel}}
+  nn.silu_mul ins(%x, %x : memref<?x64xf32>, memref<?x64xf32>) outs(%x : memref<?x64xf32>)
+  return
+}
