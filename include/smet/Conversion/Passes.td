@@ -6,6 +6,28 @@ include "mlir/Pass/PassBase.td"
 
 def ConvertKernelsToReferencePass : Pass<"smet-convert-kernels-to-reference", "::mlir::ModuleOp"> {
   let summary = "smet and nn ops on memrefs to sparse_tensor and linalg: the lowering that defines their meaning";
+  let description = [{
+    Activations are [T, F], elements any float type, and every op is the obvious loop nest of its formula: nothing is
+    tiled, fused or approximated, and angles, powers and learning rates are computed in double. SpMM is a
+    `linalg.generic` on a sparse tensor that `sparse_tensor.assemble` makes of the topology's arrays, without a copy;
+    SDDMM and the optimizer walk its storage. `sparsification-and-bufferization` and `convert-linalg-to-loops` follow.
+
+    Runs on a kernel module or any other, after bufferization. Errors: an op on tensors, on strided memrefs or of
+    dynamic shape (but for the number of slots), and one without a lowering for its types, as on packed tiles.
+
+    ```mlir
+    nn.linear ins(%x, %w : memref<4x8xf32>, memref<5x8xf32>) outs(%y : memref<4x5xf32>)
+    // becomes
+    linalg.fill ins(%zero : f32) outs(%y : memref<4x5xf32>)
+    linalg.generic {indexing_maps = [#xi, #wi, #yi], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : memref<4x8xf32>, memref<5x8xf32>) outs(%y : memref<4x5xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::sparse_tensor::SparseTensorDialect"];
@@ -13,6 +35,30 @@ def ConvertKernelsToReferencePass : Pass<"smet-convert-kernels-to-reference", ":
 
 def ConvertKernelsToCPUPass : Pass<"smet-convert-kernels-to-cpu", "::mlir::ModuleOp"> {
   let summary = "smet and nn ops on packed token tiles to scf and vector loops with register accumulators";
+  let description = [{
+    Lanes are tokens, sums stay in registers (loop-carried vectors), and work is split by `scf.parallel` loops without
+    reductions, one writer to an element: results do not depend on the number of threads. Dense products are
+    `smet.gemm`. A kernel takes scratch by `memref.alloc` of static size at the top (`smet-hoist-workspace` moves it) or
+    on a thread's stack.
+
+    Runs on a kernel module or any other, after `smet-pack-tokens` and bufferization. Errors: an op on tensors, on
+    strided memrefs or of dynamic shape (but for the number of slots), and one without a kernel for its types: in f64,
+    on [T, F], on sequences that end inside a tile, or empty; `vector-bits` that are no power of two from 128 to 2,048,
+    fewer than 8 registers.
+
+    ```mlir
+    nn.add ins(%a, %b : memref<2x8x64xf32>, memref<2x8x64xf32>) outs(%c : memref<2x8x64xf32>)
+    // becomes, with --canonicalize
+    %a1 = memref.collapse_shape %a [[0, 1, 2]] : memref<2x8x64xf32> into memref<1024xf32>
+    ...
+    scf.for %i = %c0 to %c1024 step %c16 {
+      %0 = vector.load %a1[%i] : memref<1024xf32>, vector<16xf32>
+      %1 = vector.load %b1[%i] : memref<1024xf32>, vector<16xf32>
+      %2 = arith.addf %0, %1 fastmath<contract> : vector<16xf32>
+      vector.store %2, %c1[%i] : memref<1024xf32>, vector<16xf32>
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::smet::SmetDialect"];
   let options = [
@@ -28,8 +74,23 @@ def ConvertKernelsToCPUPass : Pass<"smet-convert-kernels-to-cpu", "::mlir::Modul
 def HoistWorkspacePass : Pass<"smet-hoist-workspace", "::mlir::ModuleOp"> {
   let summary = "scratch of kernels becomes an argument that the caller allocates";
   let description = [{
-    A kernel asks for scratch by a `memref.alloc` of static size at the top of its `main`. It becomes one more init of the
-    kernel, allocated by every caller right before the dispatch, so that smet-plan-memory places it in the arena.
+    A kernel asks for scratch by a `memref.alloc` of static size at the top of its `main`. It becomes one more init of
+    the kernel, allocated by every caller right before the dispatch, so that `smet-plan-memory` places it in the arena.
+    A `memref.dealloc` goes.
+
+    Runs on the module of entry points and kernels. Error: scratch of dynamic size, in a loop, or with strides.
+
+    ```mlir
+    smet.dispatch @k::@main ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    module @k {
+      func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
+        %scratch = memref.alloc() : memref<8xf32>
+    // becomes
+    %scratch = memref.alloc() : memref<8xf32>
+    smet.dispatch @k::@main ins(%x : memref<4xf32>) outs(%y, %scratch : memref<4xf32>, memref<8xf32>)
+    module @k {
+      func.func @main(%x: memref<4xf32>, %y: memref<4xf32>, %scratch: memref<8xf32>) {
+    ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -37,10 +98,16 @@ def HoistWorkspacePass : Pass<"smet-hoist-workspace", "::mlir::ModuleOp"> {
 def PlanMemoryPass : Pass<"smet-plan-memory", "::mlir::ModuleOp"> {
   let summary = "every buffer gets its place in the arena; writes the manifest";
   let description = [{
-    Named arguments (`smet.name`, `smet.role`) get one place each, shared by all entry points. Allocations follow in a common
-    workspace by liveness: larger ones first, each at the lowest offset that is free while it lives. The functions take the arena
-    alone, and the module gets the attribute `smet.manifest` (JSON; runtime/program/Manifest.h), with the module's `smet.config`
-    in it. A gradient, i.e. an allocation that an optimizer step reads, is listed as "W.grad".
+    Named arguments (`smet.name`, `smet.role`) get one place each, shared by all entry points. Allocations follow in a
+    common workspace by liveness: larger ones first, each at the lowest offset that is free while it lives. The
+    functions take the arena alone, and the module gets the attribute `smet.manifest` (JSON;
+    runtime/program/Manifest.h), with the module's `smet.config` in it. A gradient, i.e. an allocation that an optimizer
+    step reads, is listed as "W.grad". Every offset is a multiple of 64 bytes.
+
+    Requires: entry points of one block without results (`smet-verify-contract`). Errors: an argument without a name or
+    role, of dynamic or strided type, or with elements that the manifest has no name for; a name with two types; an
+    allocation of dynamic size or inside a region; a buffer that anything but a view passes on, since its last use would
+    not be known.
 
     ```mlir
     func.func @eval_step(%w: memref<4x16x16xf32> {smet.name = "w", smet.role = "param"}, ...) {
@@ -57,8 +124,32 @@ def PlanMemoryPass : Pass<"smet-plan-memory", "::mlir::ModuleOp"> {
 def LowerEntryPointsPass : Pass<"smet-lower-entry-points", "::mlir::ModuleOp"> {
   let summary = "entry points on the arena become lists of kernel and routine calls in the LLVM dialect";
   let description = [{
-    `func.func @f(%arena)` becomes `llvm.func @smet_f(%context, %arena) -> i32`. A dispatch or routine is a call with a constant table of
-    offsets, sizes and words; a routine that fails and a `smet.check_finite` that fires return at once.
+    `func.func @f(%arena)` becomes `llvm.func @smet_f(%context, %arena) -> i32`. A dispatch or routine is a call with a
+    constant table of offsets, sizes and words; a routine that fails and a `smet.check_finite` that fires return at
+    once. Kernels are declared as `llvm.func @k.main`; they are compiled on their own.
+
+    Requires: `smet-plan-memory` before, `smet-lower-kernel` not yet (the table has the sizes that a kernel's types
+    leave open). Errors: another signature or several blocks; an op that is no dispatch, routine or check; an operand
+    that is no view of the arena at a constant place; a routine that the runtime does not have.
+
+    ```mlir
+    func.func @f(%arena: memref<256xi8>) {
+      %x = memref.view %arena[%c64][] : memref<256xi8> to memref<16xf32>
+      %y = memref.view %arena[%c128][] : memref<256xi8> to memref<f32>
+      smet.dispatch @k::@main ins(%x : memref<16xf32>) outs(%y : memref<f32>)
+      return
+    }
+    module @k { func.func @main(%x: memref<?xf32>, %y: memref<f32>) {...} }
+    // becomes
+    llvm.mlir.global internal constant @table_f_0(dense<[64, 16, 128]> : tensor<3xi64>)
+    llvm.func @k.main(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+    llvm.func @smet_f(%context: !llvm.ptr, %arena: !llvm.ptr) -> i32 {
+      %table = llvm.mlir.addressof @table_f_0 : !llvm.ptr
+      llvm.call @k.main(%context, %arena, %table) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+      %ok = llvm.mlir.constant(0 : i32) : i32
+      llvm.return %ok : i32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -66,17 +157,61 @@ def LowerEntryPointsPass : Pass<"smet-lower-entry-points", "::mlir::ModuleOp"> {
 def LowerKernelPass : Pass<"smet-lower-kernel", "::mlir::ModuleOp"> {
   let summary = "a kernel's main takes (context, arena, table); parallel loops and smet.gemm call the runtime";
   let description = [{
-    On one kernel module `@k`: `func.func @main(%x: memref<...>, ...)` becomes `llvm.func @k(%context, %arena, %table)`, which builds
-    its memrefs from the table. The body of an `scf.parallel` becomes a function of (environment, begin, end) that
-    context->parallel_for calls; what it uses from outside travels in a struct on the caller's stack. `smet.gemm` calls
-    context->sgemm.
+    On one kernel module `@k`: `func.func @main(%x: memref<...>, ...)` becomes `llvm.func @k.main(%context, %arena,
+    %table)`, which builds its memrefs from the table: of each argument the offset, then its leading size if that is
+    dynamic. The body of an `scf.parallel` becomes a function of (environment, begin, end) that context->parallel_for
+    calls; what it uses from outside travels in a struct on the caller's stack, constants are repeated. `smet.gemm`
+    calls context->sgemm. `convert-to-llvm` follows.
+
+    Errors: a module without a name or without a @main of one block and no results; arguments that are no contiguous
+    memrefs with static inner sizes; parallel loops with a reduction, of two dimensions, or nested; a value in one that
+    LLVM has no type for; a `smet.gemm` outside @main.
+
+    ```mlir
+    module @k {
+      func.func @main(%x: memref<?x8xf32>) {
+        ...
+        scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+          memref.store %zero, %x[%i, %c0] : memref<?x8xf32>
+        }
+    // becomes
+    module @k {
+      llvm.func internal @k.body0(%environment: !llvm.ptr, %begin: i64, %end: i64) {
+        ...
+        scf.for %i = %first to %last step %c1 {
+          ...
+          memref.store %zero, %x[%iteration, %c0] : memref<?x8xf32>
+        }
+        llvm.return
+      }
+      llvm.func @k.main(%context: !llvm.ptr, %arena: !llvm.ptr, %table: !llvm.ptr) {
+        ...
+        llvm.call %parallel_for(%context, %body0, %environment, %n) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+        llvm.return
+      }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
 }
 
 def ExpandMathPass : Pass<"smet-expand-math", "::mlir::ModuleOp"> {
-  let summary = "math.exp and math.log in f32 become polynomials, so that they vectorize and need no library";
+  let summary = "exponentials and logarithms in f32 become polynomials, so that they vectorize and need no library";
+  let description = [{
+    Upstream's approximations (about 1 to 1.5 ulp), for these two functions only: `sqrt` is an instruction, and double
+    is for the reference's angles and powers, which call the math library. No errors.
+
+    ```mlir
+    %y = math.exp %x : vector<16xf32>
+    // becomes: x = n log 2 + r, a polynomial in r, times 2^n
+    ...
+    %5 = math.floor %4 : vector<16xf32>
+    ...
+    %13 = math.fma %12, %11, %c3 : vector<16xf32>
+    ...
+    %y = arith.mulf %19, %23 : vector<16xf32>
+    ```
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -15,10 +15,16 @@ include "mlir/Pass/PassBase.td"
 def DifferentiatePass : Pass<"smet-differentiate", "::mlir::ModuleOp"> {
   let summary = "adds to a forward function that returns a loss one that returns loss and gradients";
   let description = [{
-    Reverse mode over the single block of `@F`, through `DifferentiableOpInterface`: the new function `@F_grad` returns the loss
-    and the gradient of every argument with `smet.role = "param"`, named "W.grad". A value used more than once accumulates its
-    gradient by `nn.add` in the reverse order of its uses; a parameter that the loss does not depend on has gradient zero. An op
-    between a parameter and the loss that has no gradient is an error.
+    Reverse mode over the single block of `@F`, through `DifferentiableOpInterface`: the new function `@F_grad` returns
+    the loss and the gradient of every argument with `smet.role = "param"`, named "W.grad". A value used more than once
+    accumulates its gradient by `nn.add` in the reverse order of its uses; a parameter that the loss does not depend on
+    has gradient zero.
+
+    Requires: `@F` has one block, works on tensors and returns the loss, a scalar tensor; parameters and what the loss
+    depends on have static shapes; there is no `@F_grad`. Errors: an op between a parameter and the loss that has no
+    gradient (an op with regions among them), or whose other results (kept for its gradient) the loss depends on; a
+    function that `function` names and that is not there. A module without `@forward` is one for inference and stays as
+    it is.
 
     ```mlir
     func.func @forward(%w: tensor<8x4xf32> {smet.name = "w", smet.role = "param"}, %x: tensor<2x4xf32>, ...) -> tensor<f32> {
@@ -55,10 +61,16 @@ def BuildStepsPass : Pass<"smet-build-steps", "::mlir::ModuleOp"> {
     - `@update_topology(sparse state, topologies, seed, update, prune_rate)`, if the module has `smet.growth`;
     - `@gradients(parameters, topologies, inputs, loss, W.grad...)`, with the option `gradients`.
 
-    In any other module each function is taken as an entry point as it is. Either way, a result is written where the argument of
-    its name says: such an argument is appended where it is missing, and is the destination of the op that produces the result.
-    Arguments get `bufferization.writable`, true for those that are returned; the module gets the manifest's list of sparse
-    layers as `smet.layers`.
+    In any other module each function is taken as an entry point as it is. Either way, a result is written where the
+    argument of its name says: such an argument is appended where it is missing, and is the destination of the op that
+    produces the result. Arguments get `bufferization.writable`, true for those that are returned; the module gets the
+    manifest's list of sparse layers as `smet.layers`.
+
+    Requires: `smet-differentiate` before, where there is a `@forward`; functions of one block whose arguments and
+    results have `smet.name` and `smet.role`. A parameter has `smet.layer` (i64) and `smet.init`, that of a sparse layer
+    `smet.topology` as well, the name of an argument of topology type that fits it. Errors: a name that two arguments or
+    two results have, a result of another type than the argument of its name, a result that no destination-style op
+    computes or that already has a destination.
 
     ```mlir
     module attributes {smet.adamw = #smet.adamw<>} {
@@ -85,8 +97,9 @@ def BuildStepsPass : Pass<"smet-build-steps", "::mlir::ModuleOp"> {
 def FuseOptimizerPass : Pass<"smet-fuse-optimizer", "::mlir::func::FuncOp"> {
   let summary = "smet.sddmm and the smet.adam_step that alone reads it become smet.sddmm_adam";
   let description = [{
-    A layer's gradient is then never stored. The fused op stands where the optimizer step stood, behind the reads of the old
-    weight.
+    A layer's gradient is then never stored. The fused op stands where the optimizer step stood, behind the reads of the
+    old weight. A gradient that accumulates, that another op reads, or whose topology is another value stays. Works on
+    tensors; no errors.
 
     ```mlir
     %g = smet.sddmm ins(%t, %x, %dy : ...) outs(%e : ...) -> tensor<4x16x16xf32>
@@ -103,6 +116,9 @@ def FuseOptimizerPass : Pass<"smet-fuse-optimizer", "::mlir::func::FuncOp"> {
 def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
   let summary = "smet.linear becomes smet.spmm";
   let description = [{
+    The end of what only the model level knows: from here on a masked layer is a sparse product. Attributes stay; no
+    errors.
+
     ```mlir
     %y = smet.linear ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
     // becomes
@@ -119,9 +135,15 @@ def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
 def PackTokensPass : Pass<"smet-pack-tokens", "::mlir::func::FuncOp"> {
   let summary = "activations [T, F] become packed token tiles [ceil(T / L), F, L]";
   let description = [{
-    SIMD lanes become tokens: L = `tile` for T >= `tile`, else `small-tile` (one-token decode). Which operands are activations
-    is known from `KernelOpInterface`; `nn.add` is one where a neighbour is. Arguments with role `state` (KV caches) change their
-    type; inputs are packed by `nn.pack`, outputs unpacked by `nn.unpack`.
+    SIMD lanes become tokens: L = `tile` for T >= `tile`, else `small-tile` (one-token decode). Which operands are
+    activations is known from `KernelOpInterface`; `nn.add` is one where a neighbour is. Arguments with role `state` (KV
+    caches) change their type; inputs are packed by `nn.pack`, outputs unpacked by `nn.unpack`. What an op adds to or
+    keeps (`accumulate`, a cache that is no state) is packed as well. Packed tiles stay as they are, so that a second
+    run changes nothing; a function of several blocks does too.
+
+    Errors: activations of dynamic shape; an activation that an op without `KernelOpInterface` computes or uses (it
+    knows [T, F] only: `arith.addf` instead of `nn.add`, or a region that yields one); a tile size that is not from 1 to
+    1,024.
 
     ```mlir
     %e = tensor.empty() : tensor<128x688xf32>
@@ -141,15 +163,20 @@ def PackTokensPass : Pass<"smet-pack-tokens", "::mlir::func::FuncOp"> {
 def OutlineKernelsPass : Pass<"smet-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "every compute op moves into a kernel module; equal kernels become one";
   let description = [{
-    The kernel's name carries a SHA-256 of its printed text, so it is stable between runs. nnz is erased from its types (`nnz = ?`,
-    `tensor<?xRxC>`): layers that differ in nothing else share a kernel. Discardable attributes (`smet.remat` ...) stay on the
-    dispatch.
+    The kernel's name carries a SHA-256 of its printed text, so it is stable between runs. nnz is erased from its types
+    (`nnz = ?`, `tensor<?xRxC>`): layers that differ in nothing else share a kernel. Discardable attributes
+    (`smet.remat` ...) stay on the dispatch. Messages about a kernel point at the first op that became it.
+
+    Outlined is every op with `KernelOpInterface` in the module's functions, on tensors or memrefs, also in regions. No
+    errors.
 
     ```mlir
     %y = smet.spmm ins(%t, %w, %x : !t, ...) outs(%e : tensor<2x688x64xf32>) -> tensor<2x688x64xf32>
     // becomes
     %y = smet.dispatch @k_smet_spmm_5e884898da28::@main ins(%t, %w, %x : !t, ...) outs(%e : tensor<2x688x64xf32>) -> ...
-    module private @k_smet_spmm_5e884898da28 { func.func @main(%t: !smet.topology<..., nnz = ?>, ...) {...} }
+    module @k_smet_spmm_5e884898da28 attributes {sym_visibility = "private"} {
+      func.func @main(%t: !smet.topology<..., nnz = ?>, %w: tensor<?x16x16xf32>, ...) -> tensor<2x688x64xf32> {...}
+    }
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::smet::SmetDialect"];
@@ -158,8 +185,13 @@ def OutlineKernelsPass : Pass<"smet-outline-kernels", "::mlir::ModuleOp"> {
 def ExpandTopologyPass : Pass<"smet-expand-topology", "::mlir::ModuleOp"> {
   let summary = "topologies become their five arrays, topology ops calls of runtime routines";
   let description = [{
-    1:N type conversion of functions, dispatches and returns; argument and result attributes move along (`smet.name` gets the
-    array's name appended). Kernels rebuild the topology by `smet.topology.pack`.
+    1:N type conversion of functions, dispatches and returns; argument and result attributes move along (`smet.name`
+    gets the array's name appended). Kernels rebuild the topology by `smet.topology.pack`. Operands and words of a
+    routine are those of `runtime/program/Abi.h`.
+
+    Errors: a routine's array or topology whose size is not known (only kernels take `nnz = ?`); `smet.fill` and
+    `smet.init_normal` on types that the runtime cannot fill; another op that carries a topology (a call, a region's
+    yield).
 
     ```mlir
     func.func @f(%t: !t {smet.name = "w.topology"}, %s: tensor<4xf32>, %r: tensor<f64>)
@@ -175,18 +207,43 @@ def ExpandTopologyPass : Pass<"smet-expand-topology", "::mlir::ModuleOp"> {
 def SchedulePass : Pass<"smet-schedule", "::mlir::func::FuncOp"> {
   let summary = "writes of state move behind every read of its old value";
   let description = [{
-    On tensors the old value of a state array is one SSA value, so its reads are its uses. An op that writes a state argument
-    (and what depends on it) moves behind the last of them; bufferization then needs no copy. A read that itself needs the
-    written value cannot be served and is an error.
+    On tensors the old value of a state array is one SSA value, so its reads are its uses. An op that writes a state
+    argument (and what depends on it) moves behind the last of them; bufferization then needs no copy. Inside regions
+    nothing moves, and neither on memrefs, where what stands behind a write reads the new value.
+
+    Error: a read that itself needs the written value; only a copy of the state could serve it.
+
+    ```mlir
+    func.func @f(%w: tensor<8x4xf32>, ...) {
+      %new:3 = smet.dense_adam_step ins(%g, %lr, %t : ...) outs(%w, %m, %v : ...) {adamw = #smet.adamw<>} -> ...
+      %dx = nn.linear_grad_input ins(%dy, %w : ...) outs(%e : ...) -> tensor<2x4xf32>
+    // becomes
+      %dx = nn.linear_grad_input ins(%dy, %w : ...) outs(%e : ...) -> tensor<2x4xf32>
+      %new:3 = smet.dense_adam_step ins(%g, %lr, %t : ...) outs(%w, %m, %v : ...) {adamw = #smet.adamw<>} -> ...
+    ```
   }];
 }
 
 def VerifyContractPass : Pass<"smet-verify-contract", "::mlir::func::FuncOp"> {
   let summary = "state is updated in place: drops the results that are arguments, rejects everything else";
   let description = [{
-    After bufferization every memref result must be the argument of its `smet.name`, every argument with `bufferization.writable
-    = true` must be returned (an update that is not is dead code), and no copy may have a state argument as source or
-    target. Then the results go.
+    Runs right after bufferization, on functions of one block. Every result must be the argument of its `smet.name`, or
+    a view of it, every argument with `bufferization.writable = true` must be returned (an update that is not is dead
+    code), and no copy may have an argument as source or target. Then the results go: who calls finds them in the
+    arguments. Each breach is an error that names the tensor. Tensors among the results are one too, since the contract
+    would drop them unseen.
+
+    ```mlir
+    func.func @step(%w: memref<4xf32> {smet.name = "w", bufferization.writable = true}) -> (memref<4xf32> {smet.name = "w"}) {
+      nn.fill outs(%w : memref<4xf32>) {value = 1.0 : f64}
+      return %w : memref<4xf32>
+    }
+    // becomes
+    func.func @step(%w: memref<4xf32> {smet.name = "w", bufferization.writable = true}) {
+      nn.fill outs(%w : memref<4xf32>) {value = 1.0 : f64}
+      return
+    }
+    ```
   }];
 }
 
