@@ -15,6 +15,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     - *tokens*: activations, `[T, F]` or packed `[ceil(T / L), F, L]`; `smet-pack-tokens` chooses the layout;
     - *slots*: arrays with one entry per active block; their leading size is nnz and becomes `?` in a kernel;
     - the rest: parameters, indices, scalars.
+
     Results follow the init that they are tied to.
   }];
   let methods = [

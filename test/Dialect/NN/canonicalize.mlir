@@ -43,17 +43,19 @@ func.func @rope_and_back(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 
 // The same direction twice, and other angles.
 // CHECK-LABEL: @keep_rope
-// CHECK-COUNT-4: nn.rope
-func.func @keep_rope(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>) {
+// CHECK-COUNT-5: nn.rope
+func.func @keep_rope(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>) {
   %e0 = tensor.empty() : tensor<8x64xf32>
   %e1 = tensor.empty() : tensor<8x64xf32>
   %e2 = tensor.empty() : tensor<8x64xf32>
   %e3 = tensor.empty() : tensor<8x64xf32>
+  %e4 = tensor.empty() : tensor<8x64xf32>
   %0 = nn.rope ins(%x : tensor<8x64xf32>) outs(%e0 : tensor<8x64xf32>) {head_dim = 16 : i64, seq_len = 8 : i64, theta = 1.0e4 : f64} -> tensor<8x64xf32>
   %1 = nn.rope ins(%0 : tensor<8x64xf32>) outs(%e1 : tensor<8x64xf32>) {head_dim = 16 : i64, seq_len = 8 : i64, theta = 1.0e4 : f64} -> tensor<8x64xf32>
   %2 = nn.rope ins(%0 : tensor<8x64xf32>) outs(%e2 : tensor<8x64xf32>) {head_dim = 32 : i64, inverse, seq_len = 8 : i64, theta = 1.0e4 : f64} -> tensor<8x64xf32>
   %3 = nn.rope ins(%0 : tensor<8x64xf32>) outs(%e3 : tensor<8x64xf32>) {head_dim = 16 : i64, inverse, seq_len = 4 : i64, theta = 1.0e4 : f64} -> tensor<8x64xf32>
-  return %1, %2, %3 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>
+  %4 = nn.rope ins(%0 : tensor<8x64xf32>) outs(%e4 : tensor<8x64xf32>) {head_dim = 16 : i64, inverse, seq_len = 8 : i64, theta = 5.0e5 : f64} -> tensor<8x64xf32>
+  return %1, %2, %3, %4 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>
 }
 
 // -----
