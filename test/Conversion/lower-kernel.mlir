@@ -77,6 +77,8 @@ module @table {
 // CHECK:         %[[W1:.*]] = llvm.getelementptr %[[TABLE]][1] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK:         %[[N:.*]] = llvm.load %[[W1]] : !llvm.ptr -> i64
 // CHECK:         llvm.insertvalue %[[N]], %{{.*}}[3, 0]
+// CHECK-NEXT:    %[[STRIDE:.*]] = llvm.mlir.constant(8 : i64)
+// CHECK-NEXT:    llvm.insertvalue %[[STRIDE]], %{{.*}}[4, 0]
 // CHECK:         llvm.getelementptr %[[TABLE]][2] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK-NOT:     %[[TABLE]]
 // CHECK:         llvm.return
