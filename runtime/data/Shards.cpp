@@ -19,6 +19,7 @@ static_assert(std::endian::native == std::endian::little, "shards are little end
 
 constexpr std::string_view shardMagic = "SMETTOKS";
 constexpr uint32_t shardVersion = 1;
+constexpr int64_t noticeableBytes = 10'000'000; ///< some seconds of tokenizing
 
 uint32_t widthFor(const Tokenizer &tokenizer) { return tokenizer.size() <= 65536 ? 2 : 4; }
 
@@ -138,6 +139,8 @@ Expected<TokenShard> TokenShard::open(const TextFiles &text, const Tokenizer &to
       return TokenShard(std::move(*file));
     note(fmt::format("the token cache '{}' is {}; tokenizing again", path.string(), fault));
   }
+  if (text.bytes > noticeableBytes)
+    note(fmt::format("tokenizing {} MB of text; this is done once", text.bytes / 1'000'000));
   if (auto built = build(path, text, tokenizer, trailer); !built)
     return std::unexpected(built.error());
   auto file = MappedFile::open(path);

@@ -33,7 +33,7 @@ class TokenShard {
 public:
   /// Maps the shard of `text` under `tokenizer` in the folder `cache`, after tokenizing the text when there is no good
   /// one. Each document starts with bos (where the tokenizer has one). `note` receives a sentence for the user when a
-  /// damaged shard is replaced.
+  /// damaged shard is replaced and before a long text is tokenized.
   static Expected<TokenShard> open(const TextFiles &text, const Tokenizer &tokenizer,
                                    const std::filesystem::path &cache,
                                    const std::function<void(std::string_view)> &note);

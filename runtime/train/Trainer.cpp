@@ -76,6 +76,7 @@ private:
   Status start();
   Status restore(const Checkpoint &checkpoint);
   Status leaveOthers();
+  Status claimFolder();
   Status checkSameProgram(const Checkpoint &checkpoint) const;
   TrainState state() const;
   Expected<Outcome> step();
@@ -98,8 +99,8 @@ private:
   ActiveBlocks initial; ///< the topology that the seed draws
   int64_t done = 0;     ///< steps
   std::optional<FolderLock> lock;
-  fs::path checkpoint; ///< the last one
-  int64_t saved = 0;   ///< its step
+  fs::path checkpoint;   ///< the last one
+  int64_t savedStep = 0; ///< its step
 };
 
 } // namespace
@@ -166,7 +167,7 @@ Status Trainer::restore(const Checkpoint &saved) {
   auto views = checkpointTensors(in.instance.manifest(), in.instance.arena().base());
   if (Status loaded = loadTensors(saved, views, /*complete=*/true); !loaded)
     return loaded;
-  done = this->saved = saved.state.step;
+  done = savedStep = saved.state.step;
   checkpoint = saved.path;
   in.progress.note(fmt::format("resumed from {} (step {})", saved.path.string(), done));
   if (std::string changed = changedSchedules(options, saved.state.config.value("options", "")); !changed.empty())
@@ -195,18 +196,25 @@ Status Trainer::leaveOthers() {
   return {};
 }
 
-/// Draws weights and topology from the seed, also before a resume: it gives the topology that overlaps are counted
-/// with. Then loads the checkpoint, if there is one to continue.
-Status Trainer::start() {
+Status Trainer::claimFolder() {
   fs::path out = options.out.text;
   std::error_code error;
   fs::create_directories(out, error);
   if (error)
     return fail("{}: the run's folder cannot be made: {}", out.string(), error.message());
-  auto folder = FolderLock::take(out);
-  if (!folder)
-    return std::unexpected(folder.error());
-  lock.emplace(std::move(*folder));
+  auto taken = FolderLock::take(out);
+  if (!taken)
+    return std::unexpected(taken.error());
+  lock.emplace(std::move(*taken));
+  return {};
+}
+
+/// Draws weights and topology from the seed, also before a resume: it gives the topology that overlaps are counted
+/// with. Then loads the checkpoint, if there is one to continue.
+Status Trainer::start() {
+  fs::path out = options.out.text;
+  if (Status claimed = claimFolder(); !claimed)
+    return claimed;
   *tensors.seed = options.seed;
   if (auto outcome = in.instance.run("init"); !outcome)
     return std::unexpected(outcome.error());
@@ -286,15 +294,15 @@ Status Trainer::save() {
   if (!saved)
     return std::unexpected(saved.error());
   checkpoint = *saved;
-  this->saved = done;
+  savedStep = done;
   return {};
 }
 
 /// After a loss that is not finite: a checkpoint of the steps done would only lead there again, so it is not good.
 void Trainer::forgetBadCheckpoint() {
-  if (checkpoint.empty() || saved < done)
+  if (checkpoint.empty() || savedStep < done)
     return;
-  auto earlier = findCheckpoint(checkpoint.parent_path(), done);
+  auto earlier = findCheckpoint(checkpoint.has_parent_path() ? checkpoint.parent_path() : ".", done);
   checkpoint = earlier && *earlier ? (*earlier)->path : fs::path();
 }
 
