@@ -108,7 +108,7 @@ EvalCounts EvalBatches::fill(int64_t i, std::span<int32_t> tokens, std::span<int
         tokens.subspan(place, shape.paddedSeqLen), targets.subspan(place, shape.paddedSeqLen));
     counts.targets += range.size();
     for (int64_t position = range.begin; position < range.end; ++position)
-      counts.characters += tokenizer->characters((*shard)[position]);
+      counts.characters += tokenizer->characters((*shard)[position], (*shard)[position - 1]);
   }
   return counts;
 }

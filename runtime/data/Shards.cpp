@@ -18,7 +18,7 @@ static_assert(sizeof(ShardTrailer) == 160);
 static_assert(std::endian::native == std::endian::little, "shards are little endian");
 
 constexpr std::string_view shardMagic = "SMETTOKS";
-constexpr uint32_t shardVersion = 1;
+constexpr uint32_t shardVersion = 2;
 constexpr int64_t noticeableBytes = 10'000'000; ///< some seconds of tokenizing
 
 uint32_t widthFor(const Tokenizer &tokenizer) { return tokenizer.size() <= 65536 ? 2 : 4; }
@@ -75,19 +75,19 @@ private:
   std::vector<std::byte> buffer;
 };
 
-/// Tokenizes a piece of text in short ones: SentencePiece takes more than linear time in the length of its input.
-Status tokenizePiece(std::string_view piece, bool documentStart, const Tokenizer &tokenizer, ShardWriter &out) {
+/// Tokenizes a piece of text, `behind` what it stands, in short ones: SentencePiece takes more than linear time in the length of its input.
+Status tokenizePiece(std::string_view piece, Tokenizer::Behind &behind, const Tokenizer &tokenizer, ShardWriter &out) {
   std::vector<int32_t> ids;
-  if (documentStart && tokenizer.bos() >= 0)
+  if (behind == Tokenizer::Behind::Nothing && tokenizer.bos() >= 0)
     ids.push_back(tokenizer.bos());
   while (!piece.empty()) {
     std::string_view part = piece.substr(0, pieceEnd(piece, 4096));
-    auto encoded = documentStart ? tokenizer.encode(part) : tokenizer.encodeContinuation(part);
+    auto encoded = tokenizer.encode(part, behind);
     if (!encoded)
       return std::unexpected(encoded.error());
     ids.insert(ids.end(), encoded->begin(), encoded->end());
     piece.remove_prefix(part.size());
-    documentStart = false;
+    behind = part.ends_with('\n') ? Tokenizer::Behind::LineBreak : Tokenizer::Behind::Text;
   }
   return out.append(ids);
 }
@@ -101,9 +101,12 @@ Status build(const fs::path &path, const TextFiles &text, const Tokenizer &token
   if (!file)
     return std::unexpected(file.error());
   ShardWriter writer(*file, trailer);
+  auto behind = Tokenizer::Behind::Nothing;
   auto read = text.read([&](std::string_view piece, bool documentStart) {
+    if (documentStart)
+      behind = Tokenizer::Behind::Nothing;
     Status going = checkInterrupt("tokenizing");
-    return going ? tokenizePiece(piece, documentStart, tokenizer, writer) : going;
+    return going ? tokenizePiece(piece, behind, tokenizer, writer) : going;
   });
   if (!read)
     return read;

@@ -30,6 +30,8 @@ int32_t charactersOf(const sentencepiece::SentencePieceProcessor &processor, int
   return processor.IsUnknown(id) ? 1 : int32_t(countCodePoints(piece));
 }
 
+constexpr std::string_view space = "\xe2\x96\x81"; // SentencePiece's sign for it
+
 Expected<std::vector<int32_t>> encodeWith(const sentencepiece::SentencePieceProcessor &processor,
                                           std::string_view text) {
   std::vector<int32_t> ids;
@@ -58,20 +60,45 @@ Expected<Tokenizer> Tokenizer::load(const std::filesystem::path &path) {
   Tokenizer tokenizer(std::move(model));
   tokenizer.file = path.string();
   tokenizer.fileHash = sha256(*contents);
-  for (int id = 0; id < processor.GetPieceSize(); ++id)
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
     tokenizer.codePoints.push_back(charactersOf(processor, id));
-  auto lineBreak = encodeWith(processor, "\n");
-  if (!lineBreak)
-    return std::unexpected(lineBreak.error());
+    tokenizer.spaced.push_back(processor.IdToPiece(id).starts_with(space));
+    if (processor.IdToPiece(id) == "\n")
+      tokenizer.linePiece = id;
+  }
+  auto lineBreak = encodeWith(processor, "\n"), word = encodeWith(processor, "a");
+  if (!lineBreak || !word)
+    return std::unexpected(lineBreak ? word.error() : lineBreak.error());
   tokenizer.lineBreak = std::move(*lineBreak);
+  tokenizer.addsSpace = !word->empty() && tokenizer.spaced[word->front()];
   return tokenizer;
 }
 
-Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text) const {
-  return encodeWith(model->processor, text);
+Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view text, Behind behind) const {
+  if (linePiece >= 0)
+    return encodeLines(text, behind != Behind::Text);
+  return behind == Behind::Nothing ? encodeWith(model->processor, text) : encodeUnprefixed(text);
 }
 
-Expected<std::vector<int32_t>> Tokenizer::encodeContinuation(std::string_view text) const {
+Expected<std::vector<int32_t>> Tokenizer::encodeLines(std::string_view text, bool lineStart) const {
+  std::vector<int32_t> all;
+  while (true) {
+    size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    auto ids = lineStart ? encodeWith(model->processor, line) : encodeUnprefixed(line);
+    if (!ids)
+      return ids;
+    all.insert(all.end(), ids->begin(), ids->end());
+    if (end == text.npos)
+      return all;
+    all.push_back(linePiece);
+    text.remove_prefix(end + 1);
+    lineStart = true;
+  }
+}
+
+/// Without the space before the first word.
+Expected<std::vector<int32_t>> Tokenizer::encodeUnprefixed(std::string_view text) const {
   auto ids = encodeWith(model->processor, "\n" + std::string(text));
   if (ids && std::ranges::equal(lineBreak, *ids | std::views::take(lineBreak.size())))
     ids->erase(ids->begin(), ids->begin() + lineBreak.size());
@@ -83,9 +110,22 @@ Expected<std::string> Tokenizer::decode(std::span<const int32_t> ids) const {
     if (id < 0 || id >= size())
       return fail("token {} is outside the vocabulary of '{}' ({} pieces)", id, file, size());
   std::string text;
-  if (auto status = model->processor.Decode(std::vector<int>(ids.begin(), ids.end()), &text); !status.ok())
-    return fail("cannot decode: {}", status.ToString());
-  return text;
+  while (true) { // a line at a time, as they are encoded
+    auto end = std::ranges::find(ids, linePiece);
+    std::string line;
+    if (auto status = model->processor.Decode(std::vector<int>(ids.begin(), end), &line); !status.ok())
+      return fail("cannot decode: {}", status.ToString());
+    text += line;
+    if (end == ids.end())
+      return text;
+    text += '\n';
+    ids = {end + 1, ids.end()};
+  }
+}
+
+int32_t Tokenizer::characters(int32_t id, int32_t before) const {
+  bool first = before >= 0 && (before == linePiece || before == bos());
+  return codePoints[id] - (first && addsSpace && spaced[id]);
 }
 
 int32_t Tokenizer::size() const { return model->processor.GetPieceSize(); }

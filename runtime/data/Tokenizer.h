@@ -2,6 +2,10 @@
 //
 // SentencePiece behind an interface of its own; nothing else includes its headers.
 //
+// SentencePiece puts a space before the first word of what it is given, so that this word is the piece that it is inside
+// a sentence. A tokenizer with a piece for the line break (those that `smet tokenizer train` makes have one) is given a
+// line at a time: the first word of every line gets the space. One without is given the whole text, as LLaMA's is.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_DATA_TOKENIZER_H
 #define SMET_RUNTIME_DATA_TOKENIZER_H
@@ -20,6 +24,9 @@ namespace smet::rt {
 
 class Tokenizer {
 public:
+  /// What stands before a text that is encoded.
+  enum class Behind { Nothing, LineBreak, Text };
+
   /// Loads a SentencePiece model (*.model). A missing or damaged file, or one of another format, is an error.
   static Expected<Tokenizer> load(const std::filesystem::path &path);
   Tokenizer(Tokenizer &&) noexcept;
@@ -27,9 +34,7 @@ public:
   ~Tokenizer();
 
   /// The ids of a text, without bos and eos. `text` is UTF-8.
-  Expected<std::vector<int32_t>> encode(std::string_view text) const;
-  /// The same for a text that continues another: SentencePiece puts a space before a text's first word, not here.
-  Expected<std::vector<int32_t>> encodeContinuation(std::string_view text) const;
+  Expected<std::vector<int32_t>> encode(std::string_view text, Behind behind = Behind::Nothing) const;
   /// The text of ids; control ids (bos, eos) have none. An id outside [0, size()) is an error.
   Expected<std::string> decode(std::span<const int32_t> ids) const;
 
@@ -38,8 +43,9 @@ public:
   /// Ids of the start and the end of a document; -1 where the model has none.
   int32_t bos() const;
   int32_t eos() const;
-  /// The code points that an id stands for: 0 for a control id and for all but the first byte of a code point.
-  int32_t characters(int32_t id) const { return codePoints[id]; }
+  /// The code points of the text that `id` stands for behind the id `before`: 0 for a control id and for all but the
+  /// first byte of a code point; the space that encoding puts before a first word is none.
+  int32_t characters(int32_t id, int32_t before) const;
   /// SHA-256 of the model file. A resumed run must have the same.
   const std::string &hash() const { return fileHash; }
 
@@ -49,11 +55,16 @@ public:
 private:
   struct Model;
   explicit Tokenizer(std::unique_ptr<Model> model);
+  Expected<std::vector<int32_t>> encodeLines(std::string_view text, bool lineStart) const;
+  Expected<std::vector<int32_t>> encodeUnprefixed(std::string_view text) const;
 
   std::unique_ptr<Model> model;
   std::string file, fileHash;
   std::vector<int32_t> codePoints; ///< by id
-  std::vector<int32_t> lineBreak;  ///< ids of "\n"; encodeContinuation encodes behind it
+  std::vector<bool> spaced;        ///< by id: starts with a space
+  std::vector<int32_t> lineBreak;  ///< ids of "\n" as a whole text; encodeUnprefixed encodes behind it
+  int32_t linePiece = -1;          ///< id of the piece "\n", if there is one
+  bool addsSpace = false;          ///< before a first word
 };
 
 } // namespace smet::rt

@@ -82,7 +82,7 @@ Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::files
        {"split_digits", "true"},
        {"byte_fallback", byteFallback ? "true" : "false"},
        {"character_coverage", byteFallback ? "0.9995" : "1.0"},
-       {"user_defined_symbols", byteFallback ? "" : "\n"}, // lines are cut before training, which never sees a break
+       {"user_defined_symbols", "\n"}, // Tokenizer encodes line by line, and so does training, which never sees a break
        {"num_threads", "1"},
        {"minloglevel", "4"}}, // above its fatal level: it returns errors, and progress is not for our users
       &iterator, &model);

@@ -302,5 +302,5 @@ TEST(EvalBatches, WholeTextCountsItsCharacters) {
     total.characters += counts.characters;
   }
   EXPECT_EQ(total.targets, shard.size() - 1);
-  EXPECT_EQ(total.characters, countCodePoints(text) + 1); // and the space before its first word
+  EXPECT_EQ(total.characters, countCodePoints(text));
 }
