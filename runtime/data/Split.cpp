@@ -7,11 +7,17 @@
 namespace smet::rt {
 namespace {
 
-constexpr int64_t maxChunk = 4096, period = 20, validating = 10; ///< chunk number modulo the period
+constexpr int64_t period = 20, validating = 10; ///< chunk number modulo the period
+constexpr int64_t minChunk = 128, maxChunk = 4096, passages = 256;
+
+int64_t chunkSize(int64_t tokens) {
+  int64_t chunk = std::clamp(tokens / (period * passages), minChunk, maxChunk);
+  return std::clamp<int64_t>(tokens / period, 1, chunk);
+}
 
 } // namespace
 
-Split::Split(int64_t tokens) : tokens(tokens), chunk(std::clamp<int64_t>(tokens / period, 1, maxChunk)), train(tokens) {
+Split::Split(int64_t tokens) : tokens(tokens), chunk(chunkSize(tokens)), train(tokens) {
   for (const TokenRange &range : validation())
     train -= range.size();
 }

@@ -1,7 +1,9 @@
 //===- Split.h - which tokens train and which validate ----------*- C++ -*-===//
 //
-// A text of N tokens is cut into chunks of min(4096, N / 20) tokens; of each 20 chunks, the 11th validates. So
-// validation is 5 % of the text, spread evenly through it, and the same for every batch size and sequence length.
+// A text of N tokens is cut into chunks; of each 20 chunks, the 11th validates. So validation is 5 % of the text, spread
+// evenly through it, and the same for every batch size and sequence length. A chunk has N / 5120 tokens, so that 256
+// passages decide the validation loss and not the few that happen to be drawn, but at least 128 (or N / 20 of a shorter
+// text), for some context, and at most 4096.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_DATA_SPLIT_H

@@ -57,7 +57,7 @@ std::vector<int32_t> expectedIds(const Tokenizer &tokenizer, std::string_view te
 
 /// The split, one token at a time: true where a token validates.
 std::vector<bool> validates(int64_t tokens) {
-  int64_t chunk = std::min<int64_t>(4096, tokens / 20);
+  int64_t chunk = std::min(std::max<int64_t>(tokens / 5120, 128), tokens / 20);
   std::vector<bool> result;
   for (int64_t i = 0; i < tokens; ++i)
     result.push_back(i / chunk % 20 == 10);
@@ -137,7 +137,7 @@ TEST(Shards, UnwritableCacheAndBadTextAreErrors) {
 }
 
 TEST(Split, MatchesTheRuleTokenByToken) {
-  for (int64_t tokens : {20, 39, 40, 41, 399, 1000, 12345, 81919, 81920, 81921, 200000, 1000003}) {
+  for (int64_t tokens : {20, 39, 40, 41, 399, 1000, 12345, 2559, 2560, 2561, 655359, 660480, 1000003}) {
     auto expected = validates(tokens);
     Split split(tokens);
     std::vector<bool> actual(tokens, false);
@@ -155,6 +155,11 @@ TEST(Split, MatchesTheRuleTokenByToken) {
       ASSERT_EQ(split.trainPosition(i), train[i]) << tokens;
     EXPECT_NEAR(double(tokens - split.trainTokens()) / tokens, 0.05, tokens < 1000 ? 0.05 : 0.015) << tokens;
   }
+}
+
+TEST(Split, ChunksOfLongTextsHave4096Tokens) {
+  EXPECT_EQ(Split(int64_t(1) << 24).validation().front().size(), (1 << 24) / 5120);
+  EXPECT_EQ(Split(int64_t(1) << 26).validation().front().size(), 4096);
 }
 
 TEST(TrainBatches, EachEpochVisitsEachSequenceOnce) {
