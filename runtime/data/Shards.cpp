@@ -75,7 +75,8 @@ private:
   std::vector<std::byte> buffer;
 };
 
-/// Tokenizes a piece of text, `behind` what it stands, in short ones: SentencePiece takes more than linear time in the length of its input.
+/// Tokenizes a piece of text, `behind` what it stands, in short ones: SentencePiece takes more than linear time in the
+/// length of its input.
 Status tokenizePiece(std::string_view piece, Tokenizer::Behind &behind, const Tokenizer &tokenizer, ShardWriter &out) {
   std::vector<int32_t> ids;
   if (behind == Tokenizer::Behind::Nothing && tokenizer.bos() >= 0)

@@ -2,9 +2,10 @@
 //
 // SentencePiece behind an interface of its own; nothing else includes its headers.
 //
-// SentencePiece puts a space before the first word of what it is given, so that this word is the piece that it is inside
-// a sentence. A tokenizer with a piece for the line break (those that `smet tokenizer train` makes have one) is given a
-// line at a time: the first word of every line gets the space. One without is given the whole text, as LLaMA's is.
+// SentencePiece puts a space before the first word of what it is given, so that this word is the piece that it is
+// inside a sentence. A tokenizer with a piece for the line break (those that `smet tokenizer train` makes have one) is
+// given a line at a time: the first word of every line gets the space. One without is given the whole text, as LLaMA's
+// is.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_DATA_TOKENIZER_H

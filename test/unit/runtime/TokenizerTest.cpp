@@ -44,7 +44,8 @@ TEST(Tokenizer, DecodingGivesTheTextBack) {
 TEST(Tokenizer, UnknownCharactersBecomeTheirBytes) {
   TestFolder folder;
   Tokenizer tokenizer = makeTokenizer(folder);
-  // Byte b has id 4 + b: behind the 3 special ids and the line break. The first id is the space before a text's first word.
+  // Byte b has id 4 + b: behind the 3 special ids and the line break. The first id is the space before a text's first
+  // word.
   auto ids = tokenizer.encode("\xe2\x82\xac").value();
   ASSERT_EQ(ids.size(), 4u);
   EXPECT_THAT(std::vector(ids.begin() + 1, ids.end()), ElementsAre(4 + 0xe2, 4 + 0x82, 4 + 0xac));
