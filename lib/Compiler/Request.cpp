@@ -9,8 +9,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/xxhash.h"
+
+#include <dlfcn.h>
 
 using namespace smet;
 using llvm::createStringError;
@@ -142,6 +146,16 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
 
 namespace {
 
+/// Of the executable or library that holds this compiler, so that another build of it finds no program of this one.
+std::string buildHash() {
+  Dl_info info{};
+  auto *here = reinterpret_cast<void *>(&smet::compileCached);
+  auto file = llvm::MemoryBuffer::getFile(dladdr(here, &info) ? info.dli_fname : "");
+  if (!file) // found through PATH, then the name is no path
+    file = llvm::MemoryBuffer::getFile(llvm::sys::fs::getMainExecutable(nullptr, here));
+  return file ? llvm::utohexstr(llvm::xxh3_64bits((*file)->getBuffer())) : "unknown";
+}
+
 /// A module of its own context, with the diagnostics of its compilation.
 class Compilation {
 public:
@@ -171,7 +185,7 @@ public:
   }
 
   std::string hash() {
-    std::string text = compilerIdentity(options) + "\n";
+    std::string text = compilerIdentity(options) + ", build " + buildHash() + "\n";
     llvm::raw_string_ostream os(text);
     module->print(os);
     return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
