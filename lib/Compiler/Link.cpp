@@ -47,6 +47,8 @@ static Error runLinker(ArrayRef<std::string> objects, StringRef output, StringRe
 }
 
 Error smet::linkProgram(ArrayRef<std::string> objects, StringRef path) {
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) // the rename below would replace a device
+    return createStringError("cannot write '" + path + "': it is not a regular file; choose another name");
   SmallString<128> directory;
   if (std::error_code error = sys::fs::createUniqueDirectory("smet-link", directory))
     return createStringError("cannot make a temporary directory: " + error.message());

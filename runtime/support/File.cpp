@@ -112,7 +112,15 @@ AtomicFile::~AtomicFile() {
     unlink(temporary.c_str());
 }
 
-Expected<AtomicFile> AtomicFile::create(const std::filesystem::path &path) {
+Expected<AtomicFile> AtomicFile::create(const std::filesystem::path &name) {
+  std::error_code error;
+  // A link keeps pointing to what it names; a rename would replace it.
+  std::filesystem::path path =
+      std::filesystem::is_symlink(name, error) ? std::filesystem::canonical(name, error) : name;
+  if (path.empty())
+    return fail("cannot write '{}': {}; the link leads nowhere", name.string(), error.message());
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    return fail("cannot write '{}': it is not a regular file; choose another name", name.string());
   std::string temporary = path.string() + ".tmp-XXXXXX";
   int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0)

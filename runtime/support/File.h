@@ -40,7 +40,8 @@ private:
   int descriptor;
 };
 
-/// A file that appears at `path` on commit(); without it, nothing changes there.
+/// A file that appears at `path`, or where that link leads, on commit(); without it, nothing changes there. What is there
+/// must be a file: a folder or a device is an error.
 class AtomicFile {
 public:
   static Expected<AtomicFile> create(const std::filesystem::path &path);

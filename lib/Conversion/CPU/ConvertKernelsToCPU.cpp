@@ -27,7 +27,7 @@ struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<Convert
     if (vectorBits < 128 || vectorBits > 2048 || !llvm::isPowerOf2_64(vectorBits) || numRegisters < 8) {
       getOperation().emitError("smet-convert-kernels-to-cpu: vector-bits must be a power of two from 128 to 2048 and "
                                "num-registers at least 8, got ")
-          << vectorBits << " and " << numRegisters;
+          << int64_t(vectorBits) << " and " << int64_t(numRegisters);
       return signalPassFailure();
     }
     CPUTarget target{vectorBits, numRegisters};

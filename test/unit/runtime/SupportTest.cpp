@@ -5,6 +5,7 @@
 #include "runtime/support/AllocationLog.h"
 #include "runtime/support/Hash.h"
 
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +62,22 @@ TEST(File, WithoutCommitTheOldFileStays) {
   }
   EXPECT_EQ(readFile(folder / "a").value(), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1) << "a temporary file is left";
+}
+
+TEST(File, LinksAreFollowedAndOnlyFilesReplaced) {
+  TestFolder folder;
+  ASSERT_TRUE(writeFileAtomically(folder / "a", "old"));
+  std::filesystem::create_symlink("a", folder / "link");
+  ASSERT_TRUE(writeFileAtomically(folder / "link", "new"));
+  EXPECT_EQ(readFile(folder / "a").value(), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  std::filesystem::create_symlink("nowhere", folder / "loose");
+  EXPECT_THAT(writeFileAtomically(folder / "loose", "x").error().message, testing::HasSubstr("the link leads nowhere"));
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0); // stands for a device
+  for (const char *name : {"pipe", "."})
+    EXPECT_THAT(writeFileAtomically(folder / name, "x").error().message, testing::HasSubstr("not a regular file"))
+        << name;
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
 }
 
 TEST(File, PermissionsAreThoseOfAnOrdinaryFile) {
