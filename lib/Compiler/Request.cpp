@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -55,6 +56,13 @@ public:
         if (v.getAsString() == name)
           return item;
       return std::nullopt;
+    });
+  }
+
+  void read(StringRef key, std::string &value) {
+    take(key, "a string", value, [](auto &v) -> std::optional<std::string> {
+      auto text = v.getAsString();
+      return text ? std::optional(text->str()) : std::nullopt;
     });
   }
 
@@ -117,8 +125,14 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   CompileRequest request;
   ModelRequest &model = request.model;
   Reader reader(*object);
-  reader.read("kind", model.kind, {{"train", ProgramKind::Train}, {"infer", ProgramKind::Infer}});
   reader.read("target", request.target, {{"cpu", Target::CPU}, {"reference", Target::Reference}});
+  if (object->get("module")) {
+    reader.read("module", request.module.emplace());
+    if (Error error = reader.finish())
+      return std::move(error);
+    return request;
+  }
+  reader.read("kind", model.kind, {{"train", ProgramKind::Train}, {"infer", ProgramKind::Infer}});
   reader.read("method", model.method, {{"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}});
   reader.read("density", model.density);
   reader.readBlock("block", model.blockRows, model.blockCols);
@@ -169,6 +183,31 @@ public:
   }
 
   Error build(const CompileRequest &request) {
+    isModel = !request.module;
+    return isModel ? buildModel(request) : parseModule(*request.module);
+  }
+
+  std::string hash() {
+    std::string text = compilerIdentity(options) + ", build " + buildHash() + "\n";
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
+  }
+
+  Error compile(StringRef path, StringRef dumpDirectory) {
+    options.dumpDirectory = dumpDirectory;
+    if (Error error = compileProgram(*module, /*modelLevel=*/isModel, options, path))
+      return createStringError(llvm::toString(std::move(error)) + diagnostics);
+    return Error::success();
+  }
+
+private:
+  Error parseModule(StringRef text) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    return module ? Error::success() : createStringError("the module cannot be parsed" + diagnostics);
+  }
+
+  Error buildModel(const CompileRequest &request) {
     auto built = buildLlama(&context, request.model);
     if (!built)
       return built.takeError();
@@ -184,21 +223,6 @@ public:
     return Error::success();
   }
 
-  std::string hash() {
-    std::string text = compilerIdentity(options) + ", build " + buildHash() + "\n";
-    llvm::raw_string_ostream os(text);
-    module->print(os);
-    return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
-  }
-
-  Error compile(StringRef path, StringRef dumpDirectory) {
-    options.dumpDirectory = dumpDirectory;
-    if (Error error = compileProgram(*module, /*modelLevel=*/true, options, path))
-      return createStringError(llvm::toString(std::move(error)) + diagnostics);
-    return Error::success();
-  }
-
-private:
   static mlir::DialectRegistry registry() {
     mlir::DialectRegistry registry;
     registerAllDialects(registry);
@@ -208,6 +232,7 @@ private:
   CompileOptions options;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  bool isModel = true; ///< at model level, not entry points
   std::mutex mutex;
   std::string diagnostics;
 };

@@ -13,9 +13,13 @@ namespace smet {
 ///    "method": "smet" | "static" | "dense", "density": 0.1, "block": [16, 16], "batch": 16, "seq_len": 128,
 ///    "warmup_updates": 10, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "lr_scaling": true}
 ///
-/// All but "model" have defaults. Unknown keys and wrong types are errors, each named.
+/// All but "model" have defaults. Unknown keys and wrong types are errors, each named. Entry points that somebody wrote
+/// as IR are compiled by
+///
+///   {"module": "func.func @main(...) ...", "target": "cpu" | "reference"}
 struct CompileRequest {
   ModelRequest model;
+  std::optional<std::string> module; ///< entry points as text, in place of the model
   Target target = Target::CPU;
 
   static llvm::Expected<CompileRequest> parse(llvm::StringRef json);

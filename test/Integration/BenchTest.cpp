@@ -1,0 +1,82 @@
+//===- BenchTest.cpp - smet-bench -----------------------------------------===//
+
+#include "Tools.h"
+
+using namespace smet;
+using namespace smet::test;
+
+namespace {
+
+class BenchTest : public Tools {
+protected:
+  BenchTest() {
+    // Takes a number of seconds that is known for each product.
+    writeFile(folder / "peer.sh", "read job; echo \"$job\" > job.json; echo ready\n"
+                                  "while read layer op; do\n"
+                                  "  case $op in fwd) echo 1;; dx) echo 20;; dw) echo 300;; esac\n"
+                                  "done\n");
+  }
+
+  nlohmann::json results() {
+    auto text = rt::readFile(folder / "out.json");
+    EXPECT_TRUE(text) << output;
+    return nlohmann::json::parse(text.value_or("{}"));
+  }
+};
+
+TEST_F(BenchTest, LinearBesideAPeer) {
+  expect("smet-bench linear --shape 64x96 --block 16x8 --density 0.25 --tokens 130 --rounds 3 --json out.json "
+         "--baseline 'known=sh peer.sh'",
+         0, {"blocks 16x8", "known", "time over smet's"});
+  nlohmann::json json = results();
+  // 12 of 48 blocks.
+  EXPECT_EQ(json["active_flops"], 2.0 * 12 * 16 * 8 * 130);
+  EXPECT_EQ(json["results"][0]["name"], "smet");
+  auto &peer = json["results"][1];
+  EXPECT_EQ(peer["seconds"]["fwd"]["samples"], (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(peer["seconds"]["all"]["median"], 321);
+  double ours = json["results"][0]["seconds"]["dw"]["samples"][1];
+  EXPECT_GT(ours, 0);
+  EXPECT_DOUBLE_EQ(peer["over_smet"]["dw"]["samples"][1], 300 / ours);
+  auto job = nlohmann::json::parse(rt::readFile(folder / "job.json").value_or("{}"));
+  EXPECT_EQ(job["layers"], (std::vector<std::vector<int>>{{64, 96}}));
+  EXPECT_EQ(job["block"], (std::vector<int>{16, 8}));
+}
+
+TEST_F(BenchTest, LayerOfAModel) {
+  expect(
+      "smet-bench layer --model model.json --block 16x16 --density 0.5 --tokens 64 --rounds 1 --op fwd --json out.json "
+      "--baseline 'known=sh peer.sh'",
+      0, {"seven linears"});
+  // Seven layers of a second each.
+  EXPECT_EQ(results()["results"][1]["seconds"]["fwd"]["median"], 7);
+  EXPECT_FALSE(results()["results"][1]["seconds"].contains("dx"));
+}
+
+TEST_F(BenchTest, BadInput) {
+  const std::string linear = "smet-bench linear --shape 64x96 --tokens 64 ";
+  expect(linear + "--block 15x16", 1, {"blocks of 15x16 do not divide a 64x96 matrix"});
+  expect(linear + "--block 16", 2, {"'16' is not of the form 16x16"});
+  expect(linear + "--density 0", 2, {"--density"});
+  expect(linear + "--baseline nowhere.so", 1, {"nowhere.so", "NAME=COMMAND"});
+  expect(linear + "--baseline text.txt", 1, {"cannot open text.txt"});
+  expect(linear + "--baseline 'gone=exit 1'", 1, {"gone ended"});
+  expect(linear + "--baseline 'broken=read job; echo error: no such library'", 1, {"broken", "no such library"});
+  expect(linear + "--baseline 'odd=read job; echo ready; read a; echo soon'", 1, {"expected seconds, got 'soon'"});
+  expect("smet-bench layer --model nothing", 1, {"--model nothing: neither a preset"});
+}
+
+// What smet-bench compiles: entry points as text.
+TEST_F(BenchTest, ModuleRequest) {
+  auto compile = [&](const nlohmann::json &request, int code, std::initializer_list<std::string_view> parts) {
+    writeFile(folder / "request.json", request.dump());
+    expect("smet-compile --request request.json -o out.smet", code, parts);
+  };
+  compile({{"module", "func.func @main() { return }"}}, 0, {"out.smet"});
+  compile({{"module", "func.func @"}}, 1, {"the module cannot be parsed", "expected"});
+  compile({{"module", 3}}, 1, {"'module' must be a string"});
+  compile({{"module", ""}}, 0, {"out.smet"}); // no entry points, and no model either
+  compile({{"module", ""}, {"density", 0.5}}, 1, {"'density' is unknown"});
+}
+
+} // namespace

@@ -1,0 +1,167 @@
+//===- Linear.cpp - smet-bench linear and layer ---------------------------===//
+#include "Linear.h"
+
+#include "Machine.h"
+#include "Peer.h"
+#include "SparseLayers.h"
+#include "Table.h"
+
+#include "runtime/support/Print.h"
+
+#include <functional>
+
+namespace smet::bench {
+namespace {
+
+struct Contender {
+  std::string name;
+  std::function<rt::Expected<double>(size_t layer, Op op)> run;
+  std::vector<Series> times; ///< of the job, an op each
+};
+
+/// One round: every layer and op by all contenders in turn. The first round of all only warms up.
+rt::Status measureRound(const Job &job, const std::vector<Op> &wanted, std::vector<Contender> &contenders, bool keep) {
+  std::vector<std::vector<double>> sums(contenders.size(), std::vector<double>(wanted.size()));
+  for (size_t layer = 0; layer < job.layers.size(); ++layer)
+    for (size_t i = 0; i < contenders.size(); ++i)
+      for (size_t j = 0; j < wanted.size(); ++j) {
+        auto seconds = contenders[i].run(layer, wanted[j]);
+        if (!seconds)
+          return std::unexpected(seconds.error());
+        sums[i][j] += *seconds;
+      }
+  for (size_t i = 0; keep && i < contenders.size(); ++i)
+    for (size_t j = 0; j < wanted.size(); ++j)
+      contenders[i].times[j].samples.push_back(sums[i][j]);
+  return {};
+}
+
+Series total(const Contender &contender) {
+  Series sum;
+  for (const Series &times : contender.times)
+    sum += times;
+  return sum;
+}
+
+/// Milliseconds of every contender, then how much longer the others take than the first one, smet.
+void printResults(const Job &job, const std::vector<Op> &wanted, const std::vector<Contender> &contenders,
+                  double fmaPeak) {
+  Table times, ratios;
+  auto header = [&](const char *what) {
+    std::vector<std::string> row{what};
+    for (Op op : wanted)
+      row.emplace_back(name(op));
+    if (wanted.size() > 1)
+      row.emplace_back("all");
+    return row;
+  };
+  auto row = [&](const std::string &label, const std::function<std::string(const Series &)> &text, auto &&seriesOf) {
+    std::vector<std::string> cells{label};
+    for (size_t j = 0; j < wanted.size(); ++j)
+      cells.push_back(text(seriesOf(j)));
+    if (wanted.size() > 1)
+      cells.push_back(text(seriesOf(wanted.size())));
+    return cells;
+  };
+  auto timesOf = [](const Contender &c, size_t j) { return j < c.times.size() ? c.times[j] : total(c); };
+  times.rows.push_back(header("milliseconds"));
+  ratios.rows.push_back(header("time over smet's"));
+  for (const Contender &c : contenders) {
+    times.rows.push_back(row(
+        c.name, [](const Series &s) { return spread(s, 1e3); }, [&](size_t j) { return timesOf(c, j); }));
+    if (&c != &contenders.front())
+      ratios.rows.push_back(row(
+          c.name, [](const Series &s) { return spread(s); },
+          [&](size_t j) { return timesOf(c, j) / timesOf(contenders.front(), j); }));
+  }
+  size_t column = 0;
+  std::vector<std::string> rate{"smet, active GFLOP/s (share of the FMA peak)"};
+  for (; column < times.rows[0].size() - 1; ++column) {
+    double flops = job.activeFlops() * double(column < wanted.size() ? 1 : wanted.size());
+    double speed = flops / timesOf(contenders.front(), column).median();
+    rate.push_back(fmt::format("{:.0f} ({:.0f} %)", speed / 1e9, 100 * speed / fmaPeak));
+  }
+  times.rows.push_back(rate);
+  times.print();
+  if (contenders.size() > 1) {
+    rt::print("\n");
+    ratios.print();
+  }
+}
+
+nlohmann::json results(const std::vector<Op> &wanted, const std::vector<Contender> &contenders) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Contender &c : contenders) {
+    nlohmann::json entry = {{"name", c.name}, {"seconds", nlohmann::json::object()}};
+    auto add = [&](std::string_view op, const Series &series, const Series &smet) {
+      entry["seconds"][std::string(op)] = toJson(series);
+      entry["over_smet"][std::string(op)] = toJson(series / smet);
+    };
+    for (size_t j = 0; j < wanted.size(); ++j)
+      add(name(wanted[j]), c.times[j], contenders.front().times[j]);
+    add("all", total(c), total(contenders.front()));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+rt::Status check(const Job &job) {
+  for (const Shape &s : job.layers)
+    if (s.rows % job.blockRows || s.cols % job.blockCols)
+      return rt::fail("blocks of {}x{} do not divide a {}x{} matrix", job.blockRows, job.blockCols, s.rows, s.cols);
+  return {};
+}
+
+} // namespace
+
+rt::Expected<int> runLinear(const LinearOptions &options, const std::string &title) {
+  const Job &job = options.job;
+  if (rt::Status sound = check(job); !sound)
+    return std::unexpected(sound.error());
+  std::vector<Op> wanted;
+  for (Op op : ops)
+    if (options.op == "all" || options.op == name(op))
+      wanted.push_back(op);
+
+  auto pool = rt::ThreadPool::create(int(job.threads));
+  if (!pool)
+    return std::unexpected(pool.error());
+  Machine machine = Machine::measure(**pool);
+  rt::print("{}\n{}, blocks {}x{}, density {}, {} tokens, {} rounds: median (least..most)\n\n", machine.describe(),
+            title, job.blockRows, job.blockCols, job.density, job.tokens, options.rounds);
+  std::fflush(stdout);
+
+  rt::CompilerProcess compiler{rt::findCompiler(), rt::cacheFolder(options.cache), {}, stderr};
+  auto layers = SparseLayers::create(job, compiler, **pool);
+  if (!layers)
+    return std::unexpected(layers.error());
+  std::vector<std::unique_ptr<Peer>> peers;
+  std::vector<Contender> contenders;
+  contenders.push_back({"smet", [&](size_t layer, Op op) { return layers->run(layer, op); }, {}});
+  for (const std::string &baseline : options.baselines) {
+    if (baseline == "none")
+      continue;
+    auto peer = Peer::start(baseline, job);
+    if (!peer)
+      return std::unexpected(peer.error());
+    Peer &started = *peers.emplace_back(std::move(*peer));
+    contenders.push_back({started.name(), [&](size_t layer, Op op) { return started.run(layer, op); }, {}});
+  }
+  for (Contender &contender : contenders)
+    contender.times.resize(wanted.size());
+  for (int64_t round = 0; round <= options.rounds; ++round)
+    if (rt::Status done = measureRound(job, wanted, contenders, /*keep=*/round > 0); !done)
+      return std::unexpected(done.error());
+
+  printResults(job, wanted, contenders, machine.fmaPeak);
+  nlohmann::json json = {{"title", title},
+                         {"machine", machine.toJson()},
+                         {"job", job.toJson()},
+                         {"active_flops", job.activeFlops()},
+                         {"results", results(wanted, contenders)}};
+  if (rt::Status written = writeResults(json, options.json); !written)
+    return std::unexpected(written.error());
+  return 0;
+}
+
+} // namespace smet::bench

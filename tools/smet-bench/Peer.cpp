@@ -1,0 +1,102 @@
+//===- Peer.cpp - starting and asking a child process ---------------------===//
+#include "Peer.h"
+
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace smet::bench {
+
+namespace fs = std::filesystem;
+
+/// The command line of a peer for the shell, and its name.
+static rt::Expected<std::pair<std::string, std::string>> commandOf(const std::string &what) {
+  if (size_t equals = what.find('='); equals != std::string::npos)
+    return std::pair(what.substr(0, equals), what.substr(equals + 1));
+  std::error_code error;
+  std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  if (what != "onednn" && !fs::exists(what, error))
+    return rt::fail("--baseline {}: not 'onednn', a shared library or NAME=COMMAND", what);
+  std::string name = what == "onednn" ? what : fs::path(what).filename().string();
+  return std::pair(name, fmt::format("exec '{}' serve --library '{}'", self, what));
+}
+
+/// A pair of ends, the first for reading; closed in other children.
+static bool openPipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
+
+rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const Job &job) {
+  auto command = commandOf(what);
+  if (!command)
+    return std::unexpected(command.error());
+  signal(SIGPIPE, SIG_IGN); // a peer that has ended is an error message
+  std::unique_ptr<Peer> peer(new Peer);
+  peer->theName = command->first;
+  int request[2], answer[2];
+  if (!openPipe(request) || !openPipe(answer))
+    return rt::fail("cannot open a pipe: {}", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO);
+  // Between its measurements a peer must not spin: others are measured then.
+  std::string script = fmt::format("export OMP_NUM_THREADS={0} MKL_NUM_THREADS={0} OMP_WAIT_POLICY=passive "
+                                   "KMP_BLOCKTIME=0 OMP_DYNAMIC=false MKL_DYNAMIC=false; {1}",
+                                   job.threads, command->second);
+  const char *arguments[] = {"sh", "-c", script.c_str(), nullptr};
+  int error = posix_spawn(&peer->child, "/bin/sh", &actions, nullptr, const_cast<char **>(arguments), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(request[0]);
+  close(answer[1]);
+  peer->to = fdopen(request[1], "w");
+  peer->from = fdopen(answer[0], "r");
+  if (error)
+    return rt::fail("{} cannot be started: {}", peer->theName, std::strerror(error));
+  auto ready = peer->ask(job.toJson().dump());
+  if (!ready)
+    return std::unexpected(ready.error());
+  if (*ready != "ready")
+    return rt::fail("{}: expected 'ready', got '{}'", peer->theName, *ready);
+  return peer;
+}
+
+Peer::~Peer() {
+  for (std::FILE *end : {to, from})
+    if (end)
+      std::fclose(end); // its input ends, and with it the peer
+  if (child > 0)
+    waitpid(child, nullptr, 0);
+}
+
+rt::Expected<std::string> Peer::ask(const std::string &line) {
+  std::fprintf(to, "%s\n", line.c_str());
+  std::fflush(to);
+  char *text = nullptr;
+  size_t size = 0;
+  ssize_t length = getline(&text, &size, from);
+  std::string answer(text ? text : "", length > 0 ? size_t(length) : 0);
+  std::free(text);
+  while (!answer.empty() && answer.back() == '\n')
+    answer.pop_back();
+  if (length <= 0)
+    return rt::fail("{} ended; its messages are above", theName);
+  if (answer.starts_with("error"))
+    return rt::fail("{}: {}", theName, answer);
+  return answer;
+}
+
+rt::Expected<double> Peer::run(size_t layer, Op op) {
+  auto answer = ask(fmt::format("{} {}", layer, bench::name(op)));
+  if (!answer)
+    return std::unexpected(answer.error());
+  char *end = nullptr;
+  double seconds = std::strtod(answer->c_str(), &end);
+  if (*end || !(seconds > 0))
+    return rt::fail("{}: expected seconds, got '{}'", theName, *answer);
+  return seconds;
+}
+
+} // namespace smet::bench

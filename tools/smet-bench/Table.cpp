@@ -1,0 +1,44 @@
+//===- Table.cpp - results as a table and as JSON -------------------------===//
+#include "Table.h"
+
+#include "runtime/support/File.h"
+#include "runtime/support/Print.h"
+
+namespace smet::bench {
+
+void Table::print() const {
+  std::vector<size_t> widths;
+  for (const auto &row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i)
+      line += i == 0 ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
+    rt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+}
+
+/// Three digits that count.
+static std::string number(double value) {
+  return value >= 100  ? fmt::format("{:.0f}", value)
+         : value >= 10 ? fmt::format("{:.1f}", value)
+                       : fmt::format("{:.2f}", value);
+}
+
+std::string spread(const Series &series, double scale) {
+  return fmt::format("{} ({}..{})", number(series.median() * scale), number(series.min() * scale),
+                     number(series.max() * scale));
+}
+
+nlohmann::json toJson(const Series &series) {
+  return {{"median", series.median()}, {"min", series.min()}, {"max", series.max()}, {"samples", series.samples}};
+}
+
+rt::Status writeResults(const nlohmann::json &results, const std::filesystem::path &file) {
+  return file.empty() ? rt::Status() : rt::writeFileAtomically(file, results.dump(2) + "\n");
+}
+
+} // namespace smet::bench

@@ -1,0 +1,138 @@
+//===- smet-bench.cpp - measures kernels beside other programs ------------===//
+#include "Linear.h"
+#include "Peer.h"
+
+#include "tools/common/Cli.h"
+
+#include "runtime/support/File.h"
+
+#include <charconv>
+
+using namespace smet;
+using namespace smet::bench;
+
+/// "1376x512" into two positive numbers; an error message otherwise.
+static std::string parsePair(const std::string &text, int64_t &first, int64_t &second) {
+  size_t times = text.find('x');
+  auto number = [](std::string_view part, int64_t &value) {
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc() && end == part.data() + part.size() && value > 0;
+  };
+  std::string_view view = text;
+  if (times == std::string::npos || !number(view.substr(0, times), first) || !number(view.substr(times + 1), second))
+    return "'" + text + "' is not of the form 16x16";
+  return "";
+}
+
+/// An option of the form AxB.
+static CLI::Option *addPair(CLI::App &app, const char *flag, const char *type, const char *help, int64_t &first,
+                            int64_t &second) {
+  auto set = [&first, &second](const std::string &text) {
+    if (std::string error = parsePair(text, first, second); !error.empty())
+      throw CLI::ValidationError(error);
+  };
+  return app.add_option_function<std::string>(flag, set, help)->type_name(type);
+}
+
+/// What linear and layer have in common.
+static void addJob(CLI::App &app, LinearOptions &options) {
+  Job &job = options.job;
+  addPair(app, "--block", "RxC", "block of the topology", job.blockRows, job.blockCols)->default_str("16x16");
+  app.add_option("--density", job.density, "share of active blocks, in (0, 1]")
+      ->type_name("D")
+      ->check(CLI::Range(1e-9, 1.0))
+      ->capture_default_str();
+  app.add_option("--tokens", job.tokens, "tokens")->type_name("T")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--threads", job.threads, "threads of each contender")
+      ->type_name("P")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--op", options.op, "y = x Wᵀ, dx = dy W, dW = dyᵀ x at the active weights, or all three")
+      ->check(CLI::IsMember({"fwd", "dx", "dw", "all"}))
+      ->capture_default_str();
+  app.add_option("--baseline", options.baselines,
+                 "what is measured beside it, repeatable: onednn, a shared library with dnnl_sgemm or cblas_sgemm, "
+                 "NAME=COMMAND (see benchmarks/peers), none")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "measurements of each")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--json", options.json, "write the results there, every sample included")->type_name("FILE");
+  app.add_option("--cache-dir", options.cache, "compiled programs")->type_name("DIR");
+}
+
+/// The seven linears of a layer of a LLaMA configuration: a size with a preset, or a config.json.
+static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path presets = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
+  fs::path file = fs::exists(model, error) ? fs::path(model) : presets / ("llama_" + model + ".json");
+  auto text = rt::readFile(file);
+  if (!text)
+    return rt::fail("--model {}: neither a preset (60m, 130m, 350m, 1b) nor a readable config.json", model);
+  auto config = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  auto size = [&](const char *key, int64_t otherwise) {
+    return config.is_object() && config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
+                                                                                         : otherwise;
+  };
+  int64_t hidden = size("hidden_size", 0), ffn = size("intermediate_size", 0), heads = size("num_attention_heads", 1);
+  int64_t kvHeads = size("num_key_value_heads", heads);
+  if (hidden <= 0 || ffn <= 0 || heads <= 0 || kvHeads <= 0)
+    return rt::fail("{}: hidden_size, intermediate_size or the numbers of heads are missing or not positive",
+                    file.string());
+  int64_t head = size("head_dim", hidden / heads);
+  return std::vector<Shape>{{heads * head, hidden},
+                            {kvHeads * head, hidden},
+                            {kvHeads * head, hidden},
+                            {hidden, heads * head},
+                            {ffn, hidden},
+                            {ffn, hidden},
+                            {hidden, ffn}};
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("smet-bench measures compiled kernels beside other programs, in turn in one run.");
+  app.require_subcommand(1);
+  app.footer("\nExamples:\n"
+             "  smet-bench linear --shape 1376x512 --density 0.1 --block 16x16\n"
+             "  smet-bench layer --model 350m --density 0.2 --block 8x8 --threads 2 --json layer.json\n");
+  std::function<rt::Expected<int>()> command;
+
+  LinearOptions options;
+  Shape shape{1376, 512};
+  CLI::App *linear = app.add_subcommand("linear", "one masked linear layer");
+  addPair(*linear, "--shape", "NxK", "outputs x inputs of the layer", shape.rows, shape.cols)->default_str("1376x512");
+  addJob(*linear, options);
+  linear->callback([&] {
+    command = [&] {
+      options.job.layers = {shape};
+      return runLinear(options, fmt::format("linear layer {}x{}", shape.rows, shape.cols));
+    };
+  });
+
+  std::string model = "60m";
+  CLI::App *layer = app.add_subcommand("layer", "the seven linears of a transformer layer");
+  layer->add_option("--model", model, "60m, 130m, 350m, 1b, or a Hugging Face config.json")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  addJob(*layer, options);
+  layer->callback([&] {
+    command = [&]() -> rt::Expected<int> {
+      auto shapes = layerShapes(model);
+      if (!shapes)
+        return std::unexpected(shapes.error());
+      options.job.layers = *shapes;
+      return runLinear(options, "the seven linears of a layer of " + model);
+    };
+  });
+
+  std::string library;
+  CLI::App *serve =
+      app.add_subcommand("serve", "be the peer of a dense library (used by smet-bench itself)")->group("");
+  serve->add_option("--library", library)->required();
+  serve->callback([&] { command = [&] { return servePeer(library); }; });
+
+  return cli::main("smet-bench", app, argc, argv, [&] { return command(); });
+}
