@@ -3,6 +3,7 @@
 
 #include "CodeGen.h"
 #include "Link.h"
+#include "Objects.h"
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Pipelines/Pipelines.h"
 
@@ -13,10 +14,11 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Threading.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
-#include <thread>
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace smet;
@@ -70,48 +72,6 @@ void embedManifest(ModuleOp module) {
   module->removeAttr(names::manifest);
 }
 
-/// Compiles the entry points and every kernel to objects, on all cores.
-llvm::Expected<std::vector<std::string>> emitObjects(ModuleOp module, const CompileOptions &options) {
-  // Kernels leave the module: each is translated on its own.
-  std::vector<OwningOpRef<ModuleOp>> kernels;
-  for (auto kernel : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
-    kernel->remove();
-    kernels.emplace_back(kernel);
-  }
-  std::vector<ModuleOp> work{module};
-  for (auto &kernel : kernels)
-    work.push_back(*kernel);
-
-  std::vector<std::string> objects(work.size());
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  llvm::Error errors = llvm::Error::success();
-  auto worker = [&] {
-    auto machine = createTargetMachine(options.cpu, options.features);
-    auto fail = [&](llvm::Error error) {
-      std::lock_guard lock(mutex);
-      errors = llvm::joinErrors(std::move(errors), std::move(error));
-    };
-    if (!machine)
-      return fail(machine.takeError());
-    for (size_t i; (i = next++) < work.size();) {
-      auto object = emitObject(work[i], **machine);
-      if (!object)
-        return fail(object.takeError());
-      objects[i] = std::move(*object);
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 1; i < llvm::hardware_concurrency().compute_thread_count(); ++i)
-    threads.emplace_back(worker);
-  worker();
-  for (std::thread &thread : threads)
-    thread.join();
-  if (errors)
-    return std::move(errors);
-  return objects;
-}
-
 /// The vector registers that a machine has.
 void setVectorUnit(CPUPipelineOptions &options, const llvm::TargetMachine &machine) {
   const llvm::MCSubtargetInfo &features = *machine.getMCSubtargetInfo();
@@ -122,13 +82,14 @@ void setVectorUnit(CPUPipelineOptions &options, const llvm::TargetMachine &machi
 
 } // namespace
 
-llvm::Error smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options, StringRef path) {
+llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options,
+                                                   StringRef path) {
   Stages stages(module, options.dumpDirectory);
   if (auto error = stages.dump("model"))
-    return error;
+    return std::move(error);
   if (modelLevel)
     if (auto error = stages.run("entry-points", buildEntryPointPipeline))
-      return error;
+      return std::move(error);
   auto machine = createTargetMachine(options.cpu, options.features);
   if (!machine)
     return machine.takeError();
@@ -140,14 +101,32 @@ llvm::Error smet::compileProgram(ModuleOp module, bool modelLevel, const Compile
     buildCPUPipeline(pm, cpu);
   };
   if (auto error = stages.run(options.target == Target::CPU ? "cpu" : "reference", buildTarget))
-    return error;
-  if (auto error = stages.run("llvm", buildLLVMPipeline))
-    return error;
+    return std::move(error);
+  Objects objects(module, options);
+  objects.findKernels();
+  if (auto error = stages.run("calls", buildCallsPipeline))
+    return std::move(error);
+  objects.eraseFound();
+  if (auto error = stages.run("llvm", [](OpPassManager &pm) { buildKernelToLLVMPipeline(pm.nest<ModuleOp>()); }))
+    return std::move(error);
   embedManifest(module);
-  auto objects = emitObjects(module, options);
-  if (!objects)
-    return objects.takeError();
-  return linkProgram(*objects, path);
+  CompileReport report = objects.report();
+  auto emitted = objects.emit();
+  if (!emitted)
+    return emitted.takeError();
+  if (auto error = linkProgram(*emitted, path))
+    return std::move(error);
+  return report;
+}
+
+/// Of the executable or library that holds this compiler, so that another build of it finds nothing of this one.
+static std::string buildHash() {
+  Dl_info info{};
+  auto *here = reinterpret_cast<void *>(&compilerIdentity);
+  auto file = llvm::MemoryBuffer::getFile(dladdr(here, &info) ? info.dli_fname : "");
+  if (!file) // found through PATH, then the name is no path
+    file = llvm::MemoryBuffer::getFile(llvm::sys::fs::getMainExecutable(nullptr, here));
+  return file ? llvm::utohexstr(llvm::xxh3_64bits((*file)->getBuffer())) : "unknown";
 }
 
 std::string smet::compilerIdentity(const CompileOptions &options) {
@@ -155,6 +134,7 @@ std::string smet::compilerIdentity(const CompileOptions &options) {
   if (!options.cpu.empty())
     std::tie(cpu, features) = std::pair(options.cpu, options.features);
   return (Twine("smet ") + SMET_VERSION + ", LLVM " + LLVM_VERSION_STRING + ", abi " + Twine(SMET_ABI_VERSION) + ", " +
-          (options.target == Target::CPU ? "cpu" : "reference") + ", " + cpu + ", " + features)
+          (options.target == Target::CPU ? "cpu" : "reference") + ", " + cpu + ", " + features + ", build " +
+          buildHash())
       .str();
 }

@@ -10,12 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/xxhash.h"
-
-#include <dlfcn.h>
 
 using namespace smet;
 using llvm::createStringError;
@@ -160,20 +156,14 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
 
 namespace {
 
-/// Of the executable or library that holds this compiler, so that another build of it finds no program of this one.
-std::string buildHash() {
-  Dl_info info{};
-  auto *here = reinterpret_cast<void *>(&smet::compileCached);
-  auto file = llvm::MemoryBuffer::getFile(dladdr(here, &info) ? info.dli_fname : "");
-  if (!file) // found through PATH, then the name is no path
-    file = llvm::MemoryBuffer::getFile(llvm::sys::fs::getMainExecutable(nullptr, here));
-  return file ? llvm::utohexstr(llvm::xxh3_64bits((*file)->getBuffer())) : "unknown";
-}
-
 /// A module of its own context, with the diagnostics of its compilation.
 class Compilation {
 public:
-  explicit Compilation(const CompileRequest &request) : options{request.target, "", "", ""}, context(registry()) {
+  Compilation(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) : context(registry()) {
+    options.target = request.target;
+    options.dumpDirectory = dumpDirectory;
+    if (!cache.empty())
+      options.kernelCache = (cache + "/kernels").str();
     context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
       std::lock_guard lock(mutex);
       if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
@@ -188,17 +178,17 @@ public:
   }
 
   std::string hash() {
-    std::string text = compilerIdentity(options) + ", build " + buildHash() + "\n";
+    std::string text = compilerIdentity(options) + "\n";
     llvm::raw_string_ostream os(text);
     module->print(os);
     return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
   }
 
-  Error compile(StringRef path, StringRef dumpDirectory) {
-    options.dumpDirectory = dumpDirectory;
-    if (Error error = compileProgram(*module, /*modelLevel=*/isModel, options, path))
-      return createStringError(llvm::toString(std::move(error)) + diagnostics);
-    return Error::success();
+  Expected<CompileReport> compile(StringRef path) {
+    auto report = compileProgram(*module, /*modelLevel=*/isModel, options, path);
+    if (!report)
+      return createStringError(llvm::toString(report.takeError()) + diagnostics);
+    return report;
   }
 
 private:
@@ -239,24 +229,28 @@ private:
 
 } // namespace
 
-Error smet::compileRequest(const CompileRequest &request, StringRef path, StringRef dumpDirectory) {
-  Compilation compilation(request);
+Expected<CompileReport> smet::compileRequest(const CompileRequest &request, StringRef path, StringRef cache,
+                                             StringRef dumpDirectory) {
+  Compilation compilation(request, cache, dumpDirectory);
   if (Error error = compilation.build(request))
-    return error;
-  return compilation.compile(path, dumpDirectory);
+    return std::move(error);
+  return compilation.compile(path);
 }
 
-Expected<std::string> smet::compileCached(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) {
+Expected<CachedProgram> smet::compileCached(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) {
   if (std::error_code error = llvm::sys::fs::create_directories(cache))
     return createStringError("cannot make the cache folder '" + cache + "': " + error.message());
-  Compilation compilation(request);
+  Compilation compilation(request, cache, dumpDirectory);
   if (Error error = compilation.build(request))
     return std::move(error);
   llvm::SmallString<128> path(cache);
   llvm::sys::path::append(path, compilation.hash().substr(0, 32) + ".smet");
+  CachedProgram program{std::string(path), std::nullopt};
   if (dumpDirectory.empty() && llvm::sys::fs::exists(path))
-    return std::string(path);
-  if (Error error = compilation.compile(path, dumpDirectory))
-    return std::move(error);
-  return std::string(path);
+    return program;
+  auto report = compilation.compile(path);
+  if (!report)
+    return report.takeError();
+  program.report = *report;
+  return program;
 }

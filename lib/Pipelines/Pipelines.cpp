@@ -49,7 +49,9 @@ void smet::buildMemoryPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-static void buildKernelToLLVMPipeline(OpPassManager &kernel) {
+void smet::buildCallsPipeline(OpPassManager &pm) { pm.addPass(createLowerEntryPointsPass()); }
+
+void smet::buildKernelToLLVMPipeline(OpPassManager &kernel) {
   kernel.addPass(createLowerKernelPass());
   kernel.addPass(createExpandMathPass());
   kernel.addPass(createCanonicalizerPass());
@@ -68,7 +70,7 @@ static void buildKernelToLLVMPipeline(OpPassManager &kernel) {
 }
 
 void smet::buildLLVMPipeline(OpPassManager &pm) {
-  pm.addPass(createLowerEntryPointsPass());
+  buildCallsPipeline(pm);
   buildKernelToLLVMPipeline(pm.nest<ModuleOp>());
 }
 

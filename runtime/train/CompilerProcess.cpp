@@ -129,9 +129,8 @@ static int waitFor(pid_t child, std::FILE *progress) {
     std::fflush(progress);
     shown = seconds;
   }
-  if (shown && !ended)
-    print(progress, "{}compiled in {:.1f} s\n", terminal ? "\r" : "",
-          std::chrono::duration<double>(Clock::now() - start).count());
+  if (shown && terminal && !ended)
+    print(progress, "\r");
   return status;
 }
 
@@ -149,6 +148,13 @@ static void forwardWarnings(const std::string &log) {
   std::istringstream warnings(messageLines(log, "warning: "));
   for (std::string line; std::getline(warnings, line);)
     print(stderr, "smet: warning: {}\n", line);
+}
+
+/// "compiled 26 kernels, 22 from the cache, 1.8 s"; nothing when the program was there.
+static void forwardReport(const std::string &log, std::FILE *progress) {
+  constexpr std::string_view start = "compiled ";
+  if (std::string line = messageLines(log, start); progress && !line.empty())
+    print(progress, "{}{}\n", start, line);
 }
 
 static std::string lastLine(const std::string &text) {
@@ -209,6 +215,7 @@ Expected<fs::path> CompilerProcess::runOnce(const nlohmann::json &request) const
   forwardWarnings(work->text("log"));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return explain(status, *work);
+  forwardReport(work->text("log"), progress);
 
   fs::path program = lastLine(work->text("stdout"));
   std::error_code error;

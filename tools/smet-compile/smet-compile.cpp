@@ -6,8 +6,11 @@
 #include "smet/Compiler/Request.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
 
 namespace cl = llvm::cl;
 
@@ -15,8 +18,10 @@ int main(int argc, char **argv) {
   cl::OptionCategory category("smet-compile options");
   cl::opt<std::string> requestFile("request", cl::Required, cl::value_desc("file"), cl::cat(category),
                                    cl::desc("the compile request, JSON ('-': standard input)"));
-  cl::opt<std::string> cache("cache", cl::value_desc("folder"), cl::cat(category),
-                             cl::desc("write the program there unless it is there already; its path is printed"));
+  cl::opt<std::string> cache(
+      "cache", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("write the program there unless it is there already; its path is printed. With -o: "
+               "where compiled kernels are kept"));
   cl::opt<std::string> output("o", cl::value_desc("file"), cl::cat(category), cl::desc("write the program here"));
   cl::opt<std::string> dump("dump-ir", cl::value_desc("folder"), cl::cat(category),
                             cl::desc("write the IR after each stage there"));
@@ -27,23 +32,31 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: " << message << "\n";
     return 1;
   };
-  if (cache.empty() == output.empty())
-    return fail("give either --cache or -o");
+  if (cache.empty() && output.empty())
+    return fail("give --cache or -o");
+  auto start = std::chrono::steady_clock::now();
   auto text = llvm::MemoryBuffer::getFileOrSTDIN(requestFile);
   if (!text)
     return fail("cannot read '" + requestFile + "': " + text.getError().message());
   auto request = smet::CompileRequest::parse((*text)->getBuffer());
   if (!request)
     return fail(llvm::toString(request.takeError()));
-  std::string path = output;
+  smet::CachedProgram program{output, std::nullopt};
   if (output.empty()) {
     auto cached = smet::compileCached(*request, cache, dump);
     if (!cached)
       return fail(llvm::toString(cached.takeError()));
-    path = *cached;
-  } else if (auto error = smet::compileRequest(*request, output, dump)) {
-    return fail(llvm::toString(std::move(error)));
+    program = std::move(*cached);
+  } else {
+    auto report = smet::compileRequest(*request, output, cache, dump);
+    if (!report)
+      return fail(llvm::toString(report.takeError()));
+    program.report = *report;
   }
-  llvm::outs() << path << "\n";
+  if (program.report)
+    llvm::errs() << llvm::formatv("compiled {0} kernels, {1} from the cache, {2:f1} s\n", program.report->compiled,
+                                  program.report->fromCache,
+                                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  llvm::outs() << program.path << "\n";
   return 0;
 }

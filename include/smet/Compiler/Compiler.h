@@ -17,15 +17,25 @@ struct CompileOptions {
   std::string dumpDirectory;
   /// The processor that is compiled for, as LLVM names it; empty: this machine's.
   std::string cpu, features;
+  /// The folder that keeps the objects of kernels; empty: none.
+  std::string kernelCache;
+};
+
+/// What a compilation did.
+struct CompileReport {
+  int64_t compiled = 0;  ///< kernels
+  int64_t fromCache = 0; ///< kernels whose objects were there
 };
 
 /// Compiles a module to the program file `path` (runtime/program/Abi.h). The module has a function @forward, or
 /// @prefill and @decode, at model level (then `modelLevel` is true), or entry points as smet-build-steps makes them. It
 /// is consumed. Diagnostics of passes go to the context's handler. The file is written under a temporary name and
 /// renamed.
-llvm::Error compileProgram(mlir::ModuleOp module, bool modelLevel, const CompileOptions &options, llvm::StringRef path);
+llvm::Expected<CompileReport> compileProgram(mlir::ModuleOp module, bool modelLevel, const CompileOptions &options,
+                                             llvm::StringRef path);
 
-/// What a program depends on besides its module: target, processor, version. Part of the cache's key.
+/// What a program depends on besides its module: target, processor, and this build of the compiler. Part of the caches'
+/// keys.
 std::string compilerIdentity(const CompileOptions &options);
 
 } // namespace smet

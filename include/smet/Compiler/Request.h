@@ -5,6 +5,8 @@
 #include "smet/Compiler/Compiler.h"
 #include "smet/Models/Llama.h"
 
+#include <optional>
+
 namespace smet {
 
 /// The request that `smet` hands to smet-compile:
@@ -25,13 +27,21 @@ struct CompileRequest {
   static llvm::Expected<CompileRequest> parse(llvm::StringRef json);
 };
 
-/// Compiles a request to a program file in `cache` (created where missing), named by the hash of the module, the
-/// options and the compiler, or finds it there. With a dump directory it always compiles. Returns the file's path.
-llvm::Expected<std::string> compileCached(const CompileRequest &request, llvm::StringRef cache,
-                                          llvm::StringRef dumpDirectory);
+/// A program file of a cache, and what was compiled; none when the file was there.
+struct CachedProgram {
+  std::string path;
+  std::optional<CompileReport> report;
+};
 
-/// Compiles a request to the program file `path`.
-llvm::Error compileRequest(const CompileRequest &request, llvm::StringRef path, llvm::StringRef dumpDirectory);
+/// Compiles a request to a program file in `cache` (created where missing), named by the hash of the module, the
+/// options and the compiler, or finds it there. The objects of kernels are kept in `cache`/kernels. With a dump
+/// directory everything is compiled.
+llvm::Expected<CachedProgram> compileCached(const CompileRequest &request, llvm::StringRef cache,
+                                            llvm::StringRef dumpDirectory);
+
+/// Compiles a request to the program file `path`. Kernels are shared with `cache` unless that is empty.
+llvm::Expected<CompileReport> compileRequest(const CompileRequest &request, llvm::StringRef path, llvm::StringRef cache,
+                                             llvm::StringRef dumpDirectory);
 
 } // namespace smet
 

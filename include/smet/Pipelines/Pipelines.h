@@ -32,7 +32,11 @@ void buildEntryPointPipeline(mlir::OpPassManager &pm);
 void buildKernelPipeline(mlir::OpPassManager &pm);
 /// Workspace and arena.
 void buildMemoryPipeline(mlir::OpPassManager &pm);
-/// Everything to the LLVM dialect: the entry points in the top module, each kernel in its own.
+/// Entry points to lists of calls in the LLVM dialect; the kernels that they call can be apart from then on.
+void buildCallsPipeline(mlir::OpPassManager &pm);
+/// The module of one kernel to the LLVM dialect.
+void buildKernelToLLVMPipeline(mlir::OpPassManager &kernel);
+/// Both: the entry points in the top module, each kernel in its own.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
 
 void buildReferencePipeline(mlir::OpPassManager &pm);

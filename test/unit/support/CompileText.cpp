@@ -31,15 +31,14 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
   CompileOptions options;
   options.target = target == Target::CPU ? smet::Target::CPU : smet::Target::Reference;
   options.cpu = cpu;
-  if (auto error = compileProgram(*module, modelLevel, options, path))
-    return llvm::toString(std::move(error)) + "\n" + diagnostics;
-  return "";
+  auto report = compileProgram(*module, modelLevel, options, path);
+  return report ? "" : llvm::toString(report.takeError()) + "\n" + diagnostics;
 }
 
 std::string smet::test::compileModel(const std::string &requestJson, const std::string &path) {
   auto request = CompileRequest::parse(requestJson);
   if (!request)
     return llvm::toString(request.takeError());
-  auto error = compileRequest(*request, path, /*dumpDirectory=*/"");
-  return error ? llvm::toString(std::move(error)) : "";
+  auto report = compileRequest(*request, path, /*cache=*/"", /*dumpDirectory=*/"");
+  return report ? "" : llvm::toString(report.takeError());
 }
