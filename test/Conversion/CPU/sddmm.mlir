@@ -1,17 +1,22 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse | FileCheck %s
 
-// Tiles of 4 x 4 dot products: 16 sums in registers over the tokens of a chunk, then reduced into the item's buffer.
+// Tiles of 4 x 4 dot products: 16 sums in registers over the tokens of a chunk, then reduced together by 15 folds of two
+// shuffles and stored in rows of four. The gradients are in scratch of a quarter of the weights.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     smet.
+// CHECK:         memref.alloc() : memref<512xf32>
 // CHECK:         scf.parallel
-// CHECK:           memref.alloca
+// CHECK:           vector.store {{.*}} vector<16xf32>
+// CHECK:         scf.parallel
 // CHECK:           %{{.*}}:16 = scf.for {{.*}} iter_args({{.*}}vector<16xf32>
 // CHECK-NOT:         store
 // CHECK-COUNT-16:    math.fma {{.*}} : vector<16xf32>
 // CHECK-NOT:         store
 // CHECK:             scf.yield
-// CHECK:           vector.shuffle
+// CHECK-COUNT-30:  vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK-COUNT-4:   vector.store {{.*}} vector<4xf32>
+// CHECK:         scf.parallel
 // The gradient of a block is used up by the optimizer; its age decides the factors, in double.
 // CHECK:           memref.load {{.*}} : memref<?xi16>
 // CHECK:           arith.select {{.*}} : f64

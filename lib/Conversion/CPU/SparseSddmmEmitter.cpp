@@ -1,0 +1,201 @@
+//===- SparseSddmmEmitter.cpp - sampled products of activations -----------===//
+#include "SparseSddmmEmitter.h"
+
+using namespace mlir;
+using namespace smet;
+
+SddmmEmitter::SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyType type, const TopologyArrays &arrays,
+                           Value xValue, Value dyValue, const SddmmChoice &choice)
+    : k(k), choice(choice), single(type.getBlockSize() == 1),
+      gathers(type.getBlockRows() == 1 || type.getBlockCols() == 1),
+      order(choice.byColumns ? columnWalk(type, arrays) : rowWalk(type, arrays)),
+      x{Tokens(k, xValue), type.getBlockCols()}, dy{Tokens(k, dyValue), type.getBlockRows()},
+      lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes), tilesHeld(choice.chunkTiles) {}
+
+void SddmmEmitter::add(Val begin, Val end, const Gradients &gradients) {
+  Val entries = end - begin, step = k.max((entries + (choice.items - 1)) / choice.items, 1);
+  forTokens([&](Val from, Val to) {
+    parallelPieces(k, entries, step, [&](Val pieceBegin, Val pieceEnd) {
+      Val first = begin + pieceBegin, last = begin + pieceEnd;
+      k.loop(segmentOf(first), segmentOf(last - 1) + 1, 1, [&](Val segment) {
+        addSegment(segment, k.max(order.begin(k, segment), first), k.min(order.end(k, segment), last), from, to - from,
+                   gradients);
+      });
+    });
+  });
+}
+
+/// body(from, to) for chunks of tiles. Singles keep a whole number of tiles in registers, so that the rest is taken
+/// tile by tile.
+void SddmmEmitter::forTokens(function_ref<void(Val, Val)> body) {
+  Val tiles = x.tokens.tiles;
+  if (!single)
+    return k.loop(0, tiles, choice.chunkTiles, [&](Val from) { body(from, k.min(from + choice.chunkTiles, tiles)); });
+  Val full = tiles / choice.chunkTiles * choice.chunkTiles;
+  k.loop(0, full, choice.chunkTiles, [&](Val from) { body(from, from + choice.chunkTiles); });
+  tilesHeld = 1;
+  k.loop(full, tiles, 1, [&](Val from) { body(from, from + 1); });
+}
+
+/// The segment that an entry belongs to, by bisection.
+Val SddmmEmitter::segmentOf(Val entry) {
+  Vals range = {k.index(0), k.index(order.segments)};
+  int64_t steps = llvm::Log2_64_Ceil(order.segments + 1);
+  return k.loop(0, steps, 1, range, [&](Val, Vals r) -> Vals {
+    Val middle = (r[0] + r[1]) / 2;
+    Val left = k.compare(KernelBuilder::Compare::gt, order.begin(k, middle), entry);
+    return {k.select(left, r[0], middle), k.select(left, middle, r[1])};
+  })[0];
+}
+
+void SddmmEmitter::addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients) {
+  if (single)
+    return addSingles(segment, first, last, tile, gradients);
+  if (gathers)
+    return addSlots(segment, first, last, tile, count, gradients);
+  const Side &fixed = choice.byColumns ? x : dy, &moving = choice.byColumns ? dy : x;
+  Val fixedOffset = offset(fixed, tile, segment);
+  k.loop(first, last, 1, [&](Val entry) {
+    Val movingOffset = offset(moving, tile, order.coordinate(k, entry));
+    addBlock(gradients.place(entry), choice.byColumns ? fixedOffset : movingOffset,
+             choice.byColumns ? movingOffset : fixedOffset, count, gradients.flat);
+  });
+}
+
+static Val lanesFrom(KernelBuilder &k, Val vector, int64_t first, int64_t count) {
+  return k.shuffle(vector, vector, llvm::to_vector(llvm::seq(first, first + count)));
+}
+
+static Vals rowsFrom(const Tokens &tokens, Val offset, int64_t count) {
+  Vals offsets;
+  for (int64_t i = 0; i < count; ++i)
+    offsets.push_back(offset + i * tokens.width);
+  return offsets;
+}
+
+void SddmmEmitter::addBlock(Val place, Val xOffset, Val dyOffset, Val count, Value flat) {
+  forPieces(k, dy.count, choice.height, [&](Val r, int64_t height) {
+    forPieces(k, x.count, choice.width, [&](Val c, int64_t width) {
+      Vals columns = rowsFrom(x.tokens, xOffset + c * x.tokens.width, width),
+           rows = rowsFrom(dy.tokens, dyOffset + r * dy.tokens.width, height);
+      dots(x.tokens, columns, dy.tokens, rows, count,
+           [&](int64_t i, Val sums) { addTo(flat, place + ((r + i) * x.count + c), sums, width); });
+    });
+  });
+}
+
+/// Blocks of one row or column: the side that a block has one row of is gathered from several slots.
+void SddmmEmitter::addSlots(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients) {
+  const Side &fixed = choice.byColumns ? x : dy, &moving = choice.byColumns ? dy : x;
+  Val fixedOffset = offset(fixed, tile, segment);
+  auto slots = [&](Val entry, int64_t size) {
+    Vals offsets, places;
+    for (int64_t q = 0; q < size; ++q) {
+      offsets.push_back(offset(moving, tile, order.coordinate(k, entry + q)));
+      places.push_back(gradients.place(entry + q));
+    }
+    forPieces(k, fixed.count, choice.width, [&](Val i, int64_t width) {
+      Vals rows = rowsFrom(fixed.tokens, fixedOffset + i * fixed.tokens.width, width);
+      dots(fixed.tokens, rows, moving.tokens, offsets, count,
+           [&](int64_t q, Val sums) { addTo(gradients.flat, places[q] + i, sums, width); });
+    });
+  };
+  Val full = first + (last - first) / choice.height * choice.height;
+  k.loop(first, full, choice.height, [&](Val entry) { slots(entry, choice.height); });
+  k.loop(full, last, 1, [&](Val entry) { slots(entry, 1); });
+}
+
+/// 1 x 1: the row of dy is loaded once for all its slots, which are taken four at a time.
+void SddmmEmitter::addSingles(Val segment, Val first, Val last, Val tile, const Gradients &gradients) {
+  Val dyOffset = offset(dy, tile, segment);
+  Vals row;
+  for (int64_t t = 0; t < tilesHeld; ++t)
+    for (int64_t n = 0; n < vectors; ++n)
+      row.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
+  k.loop(first, last, choice.width, [&](Val entry) {
+    Val count = k.min(last - entry, choice.width), final = last - 1;
+    Vals acc(choice.width, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
+    for (int64_t q = 0; q < choice.width; ++q) {
+      // Behind the last slot: the last one again, not stored.
+      Val xOffset = offset(x, tile, order.coordinate(k, k.min(entry + q, final)));
+      for (int64_t t = 0; t < tilesHeld; ++t)
+        for (int64_t n = 0; n < vectors; ++n)
+          acc[q] = k.fma(row[t * vectors + n], load(x.tokens, xOffset + (t * x.tokens.tileSize() + n * lanes)), acc[q]);
+    }
+    Val place = gradients.place(entry), sums = lanesFrom(k, sumLanes(acc), 0, choice.width);
+    k.storeFirst(sums + k.loadFirst(gradients.flat, place, count, choice.width), gradients.flat, place, count);
+  });
+}
+
+/// Dot products over `count` token tiles of the rows at offsets `a` with those at `b`; done(i, sums) gets the sums of
+/// b[i] with all of a.
+void SddmmEmitter::dots(const Tokens &aTokens, const Vals &a, const Tokens &bTokens, const Vals &b, Val count,
+                        function_ref<void(int64_t, Val)> done) {
+  int64_t width = a.size(), height = b.size();
+  Vals acc(width * height, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
+  acc = k.loop(0, count, 1, acc, [&](Val tile, Vals sum) {
+    Val aTile = tile * aTokens.tileSize(), bTile = tile * bTokens.tileSize();
+    for (int64_t n = 0; n < vectors; ++n) {
+      Vals as;
+      for (Val offset : a)
+        as.push_back(load(aTokens, offset + aTile + n * lanes));
+      for (int64_t i = 0; i < height; ++i) {
+        Val bVector = load(bTokens, b[i] + bTile + n * lanes);
+        for (int64_t j = 0; j < width; ++j)
+          sum[i * width + j] = k.fma(bVector, as[j], sum[i * width + j]);
+      }
+    }
+    return sum;
+  });
+  // As many rows of sums as a vector has lanes for are reduced together.
+  int64_t padded = llvm::PowerOf2Ceil(width), together = std::max<int64_t>(lanes / padded, 1);
+  for (int64_t from = 0; from < height; from += together) {
+    int64_t to = std::min(height, from + together);
+    Vals group;
+    for (int64_t i = from; i < to; ++i)
+      for (int64_t j = 0; j < padded; ++j)
+        group.push_back(acc[i * width + std::min(j, width - 1)]);
+    group.resize(llvm::PowerOf2Ceil(group.size()), group.back());
+    Val sums = sumLanes(group);
+    for (int64_t i = from; i < to; ++i)
+      done(i, lanesFrom(k, sums, (i - from) * padded, width));
+  }
+}
+
+/// A vector whose lane i is the sum of vectors[i] (a power of two of them, at most `lanes`), each by the same tree
+/// whatever its place: inside quarters of four lanes first, then over quarters. Halves the vectors a level while there
+/// are several; a last one is folded with itself.
+Val SddmmEmitter::sumLanes(Vals vectors) {
+  auto fold = [&](function_ref<Val(Val, Val)> pair) {
+    Vals folded;
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      folded.push_back(pair(vectors[i], vectors[std::min(i + 1, vectors.size() - 1)]));
+    vectors = folded;
+  };
+  // Lanes of a and b in turn, `run` at a time: from the first half of every quarter plus from the second.
+  for (int64_t run : {1, 2})
+    fold([&](Val a, Val b) {
+      SmallVector<int64_t> low, high;
+      for (int64_t i = 0; i < lanes; ++i) {
+        int64_t place = i % 4, source = place / run % 2;
+        low.push_back(source * lanes + i - place + place / (2 * run) * run + place % run);
+        high.push_back(low.back() + 2);
+      }
+      return k.shuffle(a, b, low) + k.shuffle(a, b, high);
+    });
+  // The even quarters of a and b plus the odd ones.
+  for (int64_t quarters = lanes / 4; quarters > 1; quarters /= 2)
+    fold([&](Val a, Val b) {
+      SmallVector<int64_t> even, odd;
+      for (int64_t i = 0; i < lanes; ++i) {
+        even.push_back(i / 4 * 8 + i % 4);
+        odd.push_back(even.back() + 4);
+      }
+      return k.shuffle(a, b, even) + k.shuffle(a, b, odd);
+    });
+  return vectors.front();
+}
+
+void SddmmEmitter::addTo(Value flat, Val place, Val sums, int64_t width) {
+  k.storeVector(k.loadVector(flat, {place}, width) + sums, flat, {place});
+}
