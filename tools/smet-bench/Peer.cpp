@@ -92,6 +92,8 @@ rt::Expected<double> Peer::run(size_t layer, Op op) {
   auto answer = ask(fmt::format("{} {}", layer, bench::name(op)));
   if (!answer)
     return std::unexpected(answer.error());
+  if (*answer == "none")
+    return std::numeric_limits<double>::quiet_NaN();
   char *end = nullptr;
   double seconds = std::strtod(answer->c_str(), &end);
   if (*end || !(seconds > 0))

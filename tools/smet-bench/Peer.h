@@ -27,7 +27,7 @@ public:
   Peer(const Peer &) = delete;
 
   const std::string &name() const { return theName; }
-  /// Seconds of one product.
+  /// Seconds of one product; NaN if the peer does not have it.
   rt::Expected<double> run(size_t layer, Op op);
 
 private:

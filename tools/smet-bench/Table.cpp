@@ -4,6 +4,8 @@
 #include "runtime/support/File.h"
 #include "runtime/support/Print.h"
 
+#include <cmath>
+
 namespace smet::bench {
 
 void Table::print() const {
@@ -29,6 +31,8 @@ static std::string number(double value) {
 }
 
 std::string spread(const Series &series, double scale) {
+  if (std::isnan(series.median()))
+    return "-";
   return fmt::format("{} ({}..{})", number(series.median() * scale), number(series.min() * scale),
                      number(series.max() * scale));
 }
