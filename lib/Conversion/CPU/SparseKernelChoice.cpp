@@ -2,8 +2,88 @@
 #include "SparseKernelChoice.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 using namespace smet;
+
+static int64_t divideCeil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t lanesOf(const SparseProblem &problem, const CPUTarget &target) {
+  return std::gcd(target.vectorBits / 32, problem.width);
+}
+
+//===----------------------------------------------------------------------===//
+// SpMM
+//===----------------------------------------------------------------------===//
+
+/// Items that Tiles is split into at least, where the shape allows: enough for 64 threads to balance.
+static constexpr int64_t tilesItems = 256;
+/// The same for Panels, whose items each load the panels again.
+static constexpr int64_t panelsItems = 64;
+/// Accumulators needed to keep two FMA units busy over a latency of four cycles.
+static constexpr int64_t minAccumulators = 8;
+/// Tokens from which finding panels pays.
+static constexpr int64_t minPanelTokens = 256;
+/// 256 outputs x 64 tokens stay near the first cache while the inputs pass; so do 128 inputs x 64 or 128 tokens.
+static constexpr int64_t scatterPanel = 256, inputPanel = 128;
+
+/// The tile with the fewest loads a block among those that fit: rows * columns accumulators, `columns` x vectors and
+/// one broadcast weight.
+static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64_t inner, const CPUTarget &target) {
+  int64_t vectors = problem.width / lanesOf(problem, target), fewest = std::numeric_limits<int64_t>::max();
+  SpmmChoice best{SpmmChoice::Kernel::Tiles, 1, 1, 1, 1, 1, 1, 1};
+  for (int64_t columns = 1; columns <= vectors; ++columns) {
+    int64_t maxRows = (target.numRegisters - 1) / columns - 1;
+    if (vectors % columns || maxRows < 1)
+      continue;
+    int64_t tiles = divideCeil(outer, maxRows), loads = (outer + tiles * columns) * (vectors / columns);
+    if (loads < fewest) {
+      fewest = loads;
+      best.rows = divideCeil(outer, tiles);
+      best.columns = columns;
+    }
+  }
+  best.chains = std::min<int64_t>(divideCeil(minAccumulators, best.rows * best.columns), 4);
+  if (inner > 1)
+    best.chains = std::min(best.chains, inner);
+  best.pieces = divideCeil(tilesItems, std::max<int64_t>(problem.tiles, 1));
+  return best;
+}
+
+/// Four inputs of as many vectors as leave room for the sums of three outputs: a weight is broadcast once for all
+/// vectors, an output loaded and stored once for four inputs.
+static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, const CPUTarget &target) {
+  SpmmChoice choice{SpmmChoice::Kernel::Scatter, 1, 1, 1, 1, 1, 1, 1};
+  choice.columns = std::gcd(problem.width / lanesOf(problem, target), target.numRegisters / 8);
+  choice.features = std::min<int64_t>(inner, 4);
+  choice.rows = std::clamp<int64_t>((target.numRegisters - 2) / choice.columns - choice.features, 1, 4);
+  choice.panel = scatterPanel;
+  return choice;
+}
+
+/// Half of the registers hold sums, of two token tiles if they are left over by one: an index and a weight are loaded
+/// once for both.
+static SpmmChoice choosePanels(const SparseProblem &problem, const CPUTarget &target) {
+  SpmmChoice choice{SpmmChoice::Kernel::Panels, 1, 1, 1, 1, 1, 1, 1};
+  int64_t vectors = problem.width / lanesOf(problem, target), sums = std::max<int64_t>(target.numRegisters / 4, 4);
+  choice.columns = std::gcd(vectors, sums);
+  choice.tiles = choice.columns == vectors && 2 * vectors <= sums && problem.tiles > 1 ? 2 : 1;
+  choice.panel = inputPanel;
+  choice.pieces = std::max<int64_t>(panelsItems * choice.tiles / problem.tiles, 1);
+  return choice;
+}
+
+SpmmChoice smet::chooseSpmm(const SparseProblem &problem, bool transpose, const CPUTarget &target) {
+  int64_t outer = transpose ? problem.blockCols : problem.blockRows;
+  int64_t inner = transpose ? problem.blockRows : problem.blockCols;
+  if (outer > 1 || problem.tiles * problem.width < minPanelTokens)
+    return chooseTiles(problem, outer, inner, target);
+  return inner > 1 ? chooseScatter(problem, inner, target) : choosePanels(problem, target);
+}
+
+//===----------------------------------------------------------------------===//
+// SDDMM
+//===----------------------------------------------------------------------===//
 
 /// Bytes of activations that a chunk may occupy: half of a second cache of 2 MiB.
 static constexpr int64_t chunkBytes = 1 << 20;
@@ -23,7 +103,7 @@ SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &tar
   choice.height = target.numRegisters >= 32 ? 4 : 2;
   int64_t gathered = choice.byColumns ? problem.rows : problem.cols;
   int64_t tokens = std::clamp<int64_t>(chunkBytes / (4 * gathered), minChunkTokens, maxChunkTokens);
-  if (single) // A row of dy is held in half of the registers.
+  if (single) // A row of dy is held in a quarter of the registers, the sums of eight slots in another.
     tokens = std::min(tokens, target.numRegisters / 4 * target.vectorBits / 32);
   choice.chunkTiles = std::max<int64_t>(tokens / problem.width, 1);
   choice.items = sddmmItems;

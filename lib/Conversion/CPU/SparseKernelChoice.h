@@ -16,6 +16,23 @@ namespace smet {
 struct SparseProblem {
   int64_t rows, cols, blockRows, blockCols;
   int64_t width; ///< tokens of a tile
+  int64_t tiles;
+};
+
+/// How SpMM is computed. "Outputs" are the features of y, "inputs" those of x.
+struct SpmmChoice {
+  enum class Kernel {
+    Tiles,   ///< an output block in register tiles, over all its entries
+    Scatter, ///< inputs in registers, added to the outputs of a panel
+    Panels,  ///< panels of inputs, an output's sums in registers over its entries in the panel
+  } kernel;
+  int64_t columns;  ///< token vectors of a register tile
+  int64_t rows;     ///< outputs of a register tile (Tiles: some tiles have one less)
+  int64_t chains;   ///< Tiles: independent sums an accumulator is split into
+  int64_t features; ///< Scatter: inputs in registers
+  int64_t panel;    ///< features of a panel: outputs of Scatter, inputs of Panels
+  int64_t tiles;    ///< Panels: token tiles taken together
+  int64_t pieces;   ///< ranges of outputs that are separate items of work
 };
 
 /// How SDDMM walks the matrix and the tokens.
@@ -26,6 +43,7 @@ struct SddmmChoice {
   int64_t items;         ///< work items of a chunk, where there are enough entries
 };
 
+SpmmChoice chooseSpmm(const SparseProblem &problem, bool transpose, const CPUTarget &target);
 SddmmChoice chooseSddmm(const SparseProblem &problem, const CPUTarget &target);
 
 } // namespace smet

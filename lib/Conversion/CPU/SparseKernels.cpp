@@ -24,9 +24,40 @@ Walk smet::columnWalk(TopologyType type, const TopologyArrays &arrays) {
   return {arrays.tPositions, arrays.tCoordinates, arrays.tPerm, type.getColBlocks()};
 }
 
+/// Segments whose panels an item of work finds.
+static constexpr int64_t itemSegments = 32;
+
+Panels::Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size)
+    : k(k), walk(walk), panels(llvm::divideCeil(coordinates, size)) {
+  Type i32 = k.b.getI32Type();
+  positions = k.workspace({(panels + 1) * walk.segments}, i32).get();
+  auto at = [&](Val panel, Val segment) -> Vals { return {panel * walk.segments + segment}; };
+  parallelPieces(k, k.index(walk.segments), itemSegments, [&](Val first, Val last) {
+    k.loop(first, last, 1, [&](Val segment) {
+      Val begin = walk.begin(k, segment);
+      k.loop(0, panels + 1, 1, [&](Val panel) { k.store(k.fromIndex(begin, i32), positions, at(panel, segment)); });
+      // Coordinates ascend: the last entry of a panel stays, panels without entries end where the one before does.
+      k.loop(begin, walk.end(k, segment), 1, [&](Val entry) {
+        k.store(k.fromIndex(entry + 1, i32), positions, at(walk.coordinate(k, entry) / size + 1, segment));
+      });
+      k.loop(0, panels, 1, {begin}, [&](Val panel, Vals end) -> Vals {
+        Val furthest = k.max(end[0], k.toIndex(k.load(positions, at(panel + 1, segment))));
+        k.store(k.fromIndex(furthest, i32), positions, at(panel + 1, segment));
+        return {furthest};
+      });
+    });
+  });
+}
+
 Tokens::Tokens(KernelBuilder &k, Value memref)
     : flat(k.flatten(memref)), tiles(k.size(memref, 0)), features(cast<MemRefType>(memref.getType()).getDimSize(1)),
       width(cast<MemRefType>(memref.getType()).getDimSize(2)) {}
+
+SparseProblem smet::problemOf(TopologyType type, Value activation) {
+  auto packed = cast<MemRefType>(activation.getType());
+  return {type.getRows(),      type.getCols(),       type.getBlockRows(),
+          type.getBlockCols(), packed.getDimSize(2), packed.isDynamicDim(0) ? 1 : packed.getDimSize(0)};
+}
 
 bool smet::isF32(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());

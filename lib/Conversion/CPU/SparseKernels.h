@@ -8,6 +8,7 @@
 #define SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 
 #include "CPUKernel.h"
+#include "SparseKernelChoice.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 namespace smet {
@@ -32,6 +33,24 @@ struct Walk {
 Walk rowWalk(TopologyType type, const TopologyArrays &arrays);
 Walk columnWalk(TopologyType type, const TopologyArrays &arrays);
 
+/// The entries of every segment of a walk split by panels of `size` coordinates, so that the rows of a panel stay in
+/// the first cache while all segments use them. Positions are found by a parallel loop at the top of the kernel.
+class Panels {
+public:
+  Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size);
+
+  int64_t count() const { return panels; }
+  /// Entries [begin(segment, panel), end(segment, panel)) have their coordinates in the panel.
+  Val begin(Val segment, Val panel) const { return k.toIndex(k.load(positions, {panel * walk.segments + segment})); }
+  Val end(Val segment, Val panel) const { return begin(segment, panel + 1); }
+
+private:
+  KernelBuilder &k;
+  const Walk &walk;
+  int64_t panels;
+  mlir::Value positions; ///< [panels + 1][segments]
+};
+
 /// An activation `[tiles, features, width]` seen as one array; offsets are in elements.
 struct Tokens {
   Val flat, tiles;
@@ -40,6 +59,10 @@ struct Tokens {
   Tokens(KernelBuilder &k, mlir::Value memref);
   int64_t tileSize() const { return features * width; }
 };
+
+/// What the product of a matrix of the type with packed activations looks like to the cost model. The number of tiles
+/// is 1 if it is not static.
+SparseProblem problemOf(TopologyType type, mlir::Value activation);
 
 /// Whether the value is a packed activation in f32 that is not empty (the only kind that these kernels take).
 bool isPackedF32(mlir::Value value);

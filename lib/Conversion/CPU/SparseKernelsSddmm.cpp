@@ -13,11 +13,6 @@ constexpr int64_t maxScratch = 1 << 19;
 /// Gradients that an item of work zeroes, about.
 constexpr int64_t itemGradients = 1 << 14;
 
-SparseProblem problemOf(TopologyType type, Value x) {
-  return {type.getRows(), type.getCols(), type.getBlockRows(), type.getBlockCols(),
-          cast<MemRefType>(x.getType()).getDimSize(2)};
-}
-
 /// Whether a tile of dot products can be reduced: sums of four rows are stored together.
 bool supported(const CPUTarget &target, Value x, Value dy) {
   return isPackedF32(x) && isPackedF32(dy) && lanesFor(target, cast<MemRefType>(x.getType()).getDimSize(2)) >= 4;

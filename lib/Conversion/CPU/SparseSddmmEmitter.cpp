@@ -105,26 +105,31 @@ void SddmmEmitter::addSlots(Val segment, Val first, Val last, Val tile, Val coun
   k.loop(full, last, 1, [&](Val entry) { slots(entry, 1); });
 }
 
-/// 1 x 1: the row of dy is loaded once for all its slots, which are taken four at a time.
+/// 1 x 1: the row of dy is loaded once for all its slots, which are taken eight at a time, the rest in smaller powers
+/// of two.
 void SddmmEmitter::addSingles(Val segment, Val first, Val last, Val tile, const Gradients &gradients) {
   Val dyOffset = offset(dy, tile, segment);
   Vals row;
   for (int64_t t = 0; t < tilesHeld; ++t)
     for (int64_t n = 0; n < vectors; ++n)
       row.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
-  k.loop(first, last, choice.width, [&](Val entry) {
-    Val count = k.min(last - entry, choice.width), final = last - 1;
-    Vals acc(choice.width, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
-    for (int64_t q = 0; q < choice.width; ++q) {
-      // Behind the last slot: the last one again, not stored.
-      Val xOffset = offset(x, tile, order.coordinate(k, k.min(entry + q, final)));
-      for (int64_t t = 0; t < tilesHeld; ++t)
-        for (int64_t n = 0; n < vectors; ++n)
-          acc[q] = k.fma(row[t * vectors + n], load(x.tokens, xOffset + (t * x.tokens.tileSize() + n * lanes)), acc[q]);
-    }
-    Val place = gradients.place(entry), sums = lanesFrom(k, sumLanes(acc), 0, choice.width);
-    k.storeFirst(sums + k.loadFirst(gradients.flat, place, count, choice.width), gradients.flat, place, count);
-  });
+  Val begin = first;
+  for (int64_t size = std::min<int64_t>(lanes, 8); size; size /= 2) {
+    Val end = begin + (last - begin) / size * size;
+    k.loop(begin, end, size, [&](Val entry) { addGroup(entry, size, tile, row, gradients); });
+    begin = end;
+  }
+}
+
+void SddmmEmitter::addGroup(Val entry, int64_t size, Val tile, const Vals &row, const Gradients &gradients) {
+  Vals sums(size, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
+  for (int64_t q = 0; q < size; ++q) {
+    Val xOffset = offset(x, tile, order.coordinate(k, entry + q));
+    for (int64_t t = 0; t < tilesHeld; ++t)
+      for (int64_t n = 0; n < vectors; ++n)
+        sums[q] = k.fma(row[t * vectors + n], load(x.tokens, xOffset + (t * x.tokens.tileSize() + n * lanes)), sums[q]);
+  }
+  addTo(gradients.flat, gradients.place(entry), lanesFrom(k, sumLanes(sums), 0, size), size);
 }
 
 /// Dot products over `count` token tiles of the rows at offsets `a` with those at `b`; done(i, sums) gets the sums of

@@ -46,6 +46,7 @@ private:
   void addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
   void addBlock(Val place, Val xOffset, Val dyOffset, Val count, mlir::Value flat);
   void addSlots(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
+  void addGroup(Val entry, int64_t size, Val tile, const Vals &row, const Gradients &gradients);
   void addSingles(Val segment, Val first, Val last, Val tile, const Gradients &gradients);
   void dots(const Tokens &aTokens, const Vals &a, const Tokens &bTokens, const Vals &b, Val count,
             llvm::function_ref<void(int64_t, Val)> done);

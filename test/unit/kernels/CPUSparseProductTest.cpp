@@ -72,13 +72,19 @@ TEST_P(CPUSparseProduct, Sddmm) {
 INSTANTIATE_TEST_SUITE_P(Blocks, CPUSparseProduct, testing::ValuesIn(cases()));
 
 TEST(CPUSparse, BitsDoNotDependOnThreads) {
-  for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 400, 0.3}, Case{40, 56, 1, 1, 600, 0.2}}) {
+  for (const Case &c :
+       {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 400, 0.3}, Case{140, 270, 1, 1, 600, 0.2}}) {
     std::mt19937 rng(3);
     Topology t = c.topology(rng);
     auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
     auto x = randomVector<float>(c.tokens * c.cols, rng), dy = randomVector<float>(c.tokens * c.rows, rng);
-    EXPECT_EQ(runSpmm(c, t, values, x, dy, false, false, 1), runSpmm(c, t, values, x, dy, false, false, 3)) << c;
-    EXPECT_EQ(runSddmm(c, t, x, dy, values, false, 1), runSddmm(c, t, x, dy, values, false, 3)) << c;
+    Floats y = runSpmm(c, t, values, x, dy, false, false, 1), dx = runSpmm(c, t, values, dy, x, true, false, 1),
+           dw = runSddmm(c, t, x, dy, values, false, 1);
+    for (int threads : {2, 8}) {
+      EXPECT_EQ(runSpmm(c, t, values, x, dy, false, false, threads), y) << c;
+      EXPECT_EQ(runSpmm(c, t, values, dy, x, true, false, threads), dx) << c;
+      EXPECT_EQ(runSddmm(c, t, x, dy, values, false, threads), dw) << c;
+    }
   }
 }
 
@@ -86,7 +92,8 @@ TEST(CPUSparse, BitsDoNotDependOnThreads) {
 TEST(CPUSparse, NarrowerVectors) {
   for (const char *cpu : {"x86-64-v3", "x86-64"})
     for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 100, 0.3}, Case{40, 56, 1, 1, 600, 0.2},
-                          Case{27, 55, 3, 5, 5, 0.4}, Case{64, 36, 16, 1, 100, 0.3}}) {
+                          Case{27, 55, 3, 5, 5, 0.4}, Case{64, 36, 16, 1, 100, 0.3}, Case{290, 64, 1, 16, 300, 0.2},
+                          Case{140, 270, 1, 1, 300, 0.2}}) {
       std::mt19937 rng(4);
       Topology t = c.topology(rng);
       auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
