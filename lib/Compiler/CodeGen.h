@@ -7,14 +7,24 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace smet {
 
-/// The machine that code is generated for. Empty names mean this machine.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(llvm::StringRef cpu, llvm::StringRef features);
+/// The machine that code is generated for; `cpu` as LLVM names it, or "host". An unknown name is an error that says
+/// which are known.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(llvm::StringRef cpu);
 
-/// The name and features that empty strings stand for.
-std::pair<std::string, std::string> hostProcessor();
+/// The vector registers that kernels are written for.
+struct VectorUnit {
+  int64_t bits, numRegisters;
+};
+VectorUnit vectorUnit(const llvm::TargetMachine &machine);
+
+/// What of the instruction sets that the runtime can look for (runtime/program/InstructionSets.h) generated code may
+/// use.
+std::vector<std::string> instructionSets(const llvm::TargetMachine &machine);
 
 /// Translates a module of the LLVM dialect, optimizes it and returns the bytes of its object file. Thread-safe.
 llvm::Expected<std::string> emitObject(mlir::ModuleOp module, llvm::TargetMachine &machine);

@@ -2,23 +2,17 @@
 #include "smet/Compiler/Compiler.h"
 
 #include "CodeGen.h"
+#include "Identity.h"
 #include "Link.h"
 #include "Objects.h"
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Pipelines/Pipelines.h"
 
-#include "runtime/program/Abi.h"
-
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
-
-#include <dlfcn.h>
 
 using namespace mlir;
 using namespace smet;
@@ -60,6 +54,20 @@ private:
   int count = 0;
 };
 
+/// The manifest says what the program needs of a processor.
+llvm::Error addProcessor(ModuleOp module, const llvm::TargetMachine &machine) {
+  auto manifest = llvm::json::parse(module->getAttrOfType<StringAttr>(names::manifest).getValue());
+  if (!manifest)
+    return manifest.takeError();
+  llvm::json::Object &object = *manifest->getAsObject();
+  object["cpu"] = machine.getTargetCPU();
+  object["instruction_sets"] = llvm::json::Array(instructionSets(machine));
+  std::string text;
+  llvm::raw_string_ostream(text) << *manifest;
+  module->setAttr(names::manifest, StringAttr::get(module.getContext(), text));
+  return llvm::Error::success();
+}
+
 /// The manifest becomes data of the program: smet_manifest, smet_manifest_size.
 void embedManifest(ModuleOp module) {
   auto manifest = module->getAttrOfType<StringAttr>(names::manifest);
@@ -72,42 +80,38 @@ void embedManifest(ModuleOp module) {
   module->removeAttr(names::manifest);
 }
 
-/// The vector registers that a machine has.
-void setVectorUnit(CPUPipelineOptions &options, const llvm::TargetMachine &machine) {
-  const llvm::MCSubtargetInfo &features = *machine.getMCSubtargetInfo();
-  bool avx512 = features.checkFeatures("+avx512f");
-  options.vectorBits = avx512 ? 512 : features.checkFeatures("+avx") ? 256 : 128;
-  options.numRegisters = avx512 ? 32 : 16;
-}
-
 } // namespace
 
 llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options,
                                                    StringRef path) {
+  auto machine = createTargetMachine(options.cpu);
+  if (!machine)
+    return machine.takeError();
   Stages stages(module, options.dumpDirectory);
   if (auto error = stages.dump("model"))
     return std::move(error);
   if (modelLevel)
     if (auto error = stages.run("entry-points", buildEntryPointPipeline))
       return std::move(error);
-  auto machine = createTargetMachine(options.cpu, options.features);
-  if (!machine)
-    return machine.takeError();
   auto buildTarget = [&](OpPassManager &pm) {
     if (options.target == Target::Reference)
       return buildReferencePipeline(pm);
+    VectorUnit unit = vectorUnit(**machine);
     CPUPipelineOptions cpu;
-    setVectorUnit(cpu, **machine);
+    cpu.vectorBits = unit.bits;
+    cpu.numRegisters = unit.numRegisters;
     buildCPUPipeline(pm, cpu);
   };
   if (auto error = stages.run(options.target == Target::CPU ? "cpu" : "reference", buildTarget))
     return std::move(error);
-  Objects objects(module, options);
+  Objects objects(module, options, compilerIdentity(options.target, **machine));
   objects.findKernels();
   if (auto error = stages.run("calls", buildCallsPipeline))
     return std::move(error);
   objects.eraseFound();
   if (auto error = stages.run("llvm", [](OpPassManager &pm) { buildKernelToLLVMPipeline(pm.nest<ModuleOp>()); }))
+    return std::move(error);
+  if (auto error = addProcessor(module, **machine))
     return std::move(error);
   embedManifest(module);
   CompileReport report = objects.report();
@@ -117,24 +121,4 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
   if (auto error = linkProgram(*emitted, path))
     return std::move(error);
   return report;
-}
-
-/// Of the executable or library that holds this compiler, so that another build of it finds nothing of this one.
-static std::string buildHash() {
-  Dl_info info{};
-  auto *here = reinterpret_cast<void *>(&compilerIdentity);
-  auto file = llvm::MemoryBuffer::getFile(dladdr(here, &info) ? info.dli_fname : "");
-  if (!file) // found through PATH, then the name is no path
-    file = llvm::MemoryBuffer::getFile(llvm::sys::fs::getMainExecutable(nullptr, here));
-  return file ? llvm::utohexstr(llvm::xxh3_64bits((*file)->getBuffer())) : "unknown";
-}
-
-std::string smet::compilerIdentity(const CompileOptions &options) {
-  auto [cpu, features] = hostProcessor();
-  if (!options.cpu.empty())
-    std::tie(cpu, features) = std::pair(options.cpu, options.features);
-  return (Twine("smet ") + SMET_VERSION + ", LLVM " + LLVM_VERSION_STRING + ", abi " + Twine(SMET_ABI_VERSION) + ", " +
-          (options.target == Target::CPU ? "cpu" : "reference") + ", " + cpu + ", " + features + ", build " +
-          buildHash())
-      .str();
 }

@@ -10,9 +10,10 @@
 using namespace mlir;
 using namespace smet;
 
-Objects::Objects(ModuleOp module, const CompileOptions &options) : module(module), options(options) {
+Objects::Objects(ModuleOp module, const CompileOptions &options, std::string identity)
+    : module(module), options(options) {
   if (!options.kernelCache.empty())
-    cache.emplace(options.kernelCache, compilerIdentity(options));
+    cache.emplace(options.kernelCache, std::move(identity));
 }
 
 void Objects::findKernels() {
@@ -60,7 +61,7 @@ llvm::Expected<std::vector<std::string>> Objects::emit() {
   std::mutex mutex;
   llvm::Error errors = llvm::Error::success();
   auto worker = [&] {
-    auto machine = createTargetMachine(options.cpu, options.features);
+    auto machine = createTargetMachine(options.cpu);
     llvm::Error error = machine ? llvm::Error::success() : machine.takeError();
     for (size_t i; !error && (i = next++) < objects.size();) {
       auto object = i == 0 ? emitObject(module, **machine) : emit(kernels[i - 1], **machine);

@@ -16,7 +16,8 @@ namespace smet {
 
 class Objects {
 public:
-  Objects(mlir::ModuleOp module, const CompileOptions &options);
+  /// `identity`: of the compiler, for the cache's keys.
+  Objects(mlir::ModuleOp module, const CompileOptions &options, std::string identity);
 
   /// Looks the kernels up, once their text is final. When the IR is dumped, all are compiled.
   void findKernels();

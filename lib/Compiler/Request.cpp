@@ -1,6 +1,8 @@
 //===- Request.cpp - what to compile, as JSON -----------------------------===//
 #include "smet/Compiler/Request.h"
 
+#include "CodeGen.h"
+#include "Identity.h"
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/InitAll.h"
 
@@ -122,6 +124,7 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   ModelRequest &model = request.model;
   Reader reader(*object);
   reader.read("target", request.target, {{"cpu", Target::CPU}, {"reference", Target::Reference}});
+  reader.read("cpu", request.cpu);
   if (object->get("module")) {
     reader.read("module", request.module.emplace());
     if (Error error = reader.finish())
@@ -161,6 +164,7 @@ class Compilation {
 public:
   Compilation(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) : context(registry()) {
     options.target = request.target;
+    options.cpu = request.cpu;
     options.dumpDirectory = dumpDirectory;
     if (!cache.empty())
       options.kernelCache = (cache + "/kernels").str();
@@ -177,11 +181,14 @@ public:
     return isModel ? buildModel(request) : parseModule(*request.module);
   }
 
-  std::string hash() {
-    std::string text = compilerIdentity(options) + "\n";
+  Expected<std::string> hash() {
+    auto machine = createTargetMachine(options.cpu);
+    if (!machine)
+      return machine.takeError();
+    std::string text = compilerIdentity(options.target, **machine) + "\n";
     llvm::raw_string_ostream os(text);
     module->print(os);
-    return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true);
+    return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true).substr(0, 32);
   }
 
   Expected<CompileReport> compile(StringRef path) {
@@ -243,8 +250,11 @@ Expected<CachedProgram> smet::compileCached(const CompileRequest &request, Strin
   Compilation compilation(request, cache, dumpDirectory);
   if (Error error = compilation.build(request))
     return std::move(error);
+  auto hash = compilation.hash();
+  if (!hash)
+    return hash.takeError();
   llvm::SmallString<128> path(cache);
-  llvm::sys::path::append(path, compilation.hash().substr(0, 32) + ".smet");
+  llvm::sys::path::append(path, *hash + ".smet");
   CachedProgram program{std::string(path), std::nullopt};
   if (dumpDirectory.empty() && llvm::sys::fs::exists(path))
     return program;

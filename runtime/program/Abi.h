@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file and of the manifest. A program of another version is refused.
-#define SMET_ABI_VERSION 2
+#define SMET_ABI_VERSION 3
 
 /// Alignment of the arena and of every tensor in it, in bytes.
 #define SMET_ALIGNMENT 64
@@ -67,7 +67,8 @@ struct smet_context {
 
   /// Fills with N(0, std^2), each element keyed by (seed, layer, its index in the dense N x K matrix), so that a
   /// sparse layer starts as a subset of the dense one.
-  /// table: seed(i64) positions(i32) coordinates | values(f32) | rows cols block_rows block_cols nnz layer std(f64 bits)
+  /// table: seed(i64) positions(i32) coordinates | values(f32) | rows cols block_rows block_cols nnz layer std(f64
+  /// bits)
   smet_routine init_normal_sparse;
   /// table: seed(i64) | values(f32) | count layer std(f64 bits)
   smet_routine init_normal_dense;

@@ -2,12 +2,16 @@
 
 #include "runtime/program/Instance.h"
 
+#include "runtime/program/Processor.h"
+
 namespace smet::rt {
 
 Expected<std::unique_ptr<Instance>> Instance::load(const std::filesystem::path &path, ThreadPool &pool) {
   auto program = Program::load(path);
   if (!program)
     return std::unexpected(program.error());
+  if (Status runs = checkProcessor(program->manifest()); !runs)
+    return fail("'{}' cannot run here: {}", path.string(), runs.error().message);
   auto arena = Arena::create(program->manifest());
   if (!arena)
     return std::unexpected(arena.error());

@@ -20,7 +20,7 @@ enum class Outcome {
 
 class Instance {
 public:
-  /// Loads the program at `path`; `pool` must outlive the instance.
+  /// Loads the program at `path`, unless this machine cannot run it; `pool` must outlive the instance.
   static Expected<std::unique_ptr<Instance>> load(const std::filesystem::path &path, ThreadPool &pool);
 
   /// Runs an entry point to its end.

@@ -53,6 +53,16 @@ public:
     }
     return values;
   }
+  std::vector<std::string> strings(const char *key) {
+    std::vector<std::string> values;
+    for (const json &value : array(key)) {
+      if (value.is_string())
+        values.push_back(value);
+      else
+        report(fmt::format("'{}' is not a list of names", key));
+    }
+    return values;
+  }
   json array(const char *key) { return get<json>(key, &json::is_array, "a list"); }
   json child(const char *key) { return get<json>(key, &json::is_object, "an object"); }
 
@@ -194,16 +204,14 @@ Expected<Manifest> Manifest::parse(std::string_view text) {
                 SMET_ABI_VERSION);
   m.kind = in.string("kind");
   m.target = in.string("target");
+  m.cpu = in.string("cpu");
+  m.instructionSets = in.strings("instruction_sets");
   m.arenaBytes = in.integer("arena_bytes");
-  json entries = in.array("entry_points"), tensors = in.array("tensors"), layers = in.array("layers");
+  m.entryPoints = in.strings("entry_points");
+  json tensors = in.array("tensors"), layers = in.array("layers");
   m.config = in.child("config");
-  in.onlyKeys({"abi", "kind", "target", "arena_bytes", "entry_points", "tensors", "layers", "config"});
-  for (const json &entry : entries) {
-    if (entry.is_string())
-      m.entryPoints.push_back(entry);
-    else
-      in.report("'entry_points' is not a list of names");
-  }
+  in.onlyKeys({"abi", "kind", "target", "cpu", "instruction_sets", "arena_bytes", "entry_points", "tensors", "layers",
+               "config"});
   if (in.error)
     return std::unexpected(*in.error);
 

@@ -3,9 +3,11 @@
 // The manifest of a program file is JSON:
 //
 //   {
-//     "abi": 1,
+//     "abi": 3,
 //     "kind": "train" | "infer",
 //     "target": "cpu" | "reference",
+//     "cpu": "x86-64-v3",                       the processor that it was compiled for, and what that has of
+//     "instruction_sets": ["avx2", "fma", ...], runtime/program/InstructionSets.h
 //     "arena_bytes": 123456,
 //     "entry_points": ["init", "train_step", "eval_step", "update_topology"],
 //     "tensors": [
@@ -71,7 +73,8 @@ struct SparseLayer {
 };
 
 struct Manifest {
-  std::string kind, target;
+  std::string kind, target, cpu;
+  std::vector<std::string> instructionSets;
   int64_t arenaBytes = 0;
   std::vector<std::string> entryPoints;
   std::vector<TensorInfo> tensors;

@@ -51,6 +51,7 @@ Status adoptProgram(TrainOptions &options, const Manifest &manifest) {
     if (Status set = setOption(options, *findOption(flag), configText(*value)); !set)
       return fail("the program's manifest: config.{}: {}", key, set.error().message);
   }
+  options.cpu = manifest.cpu;
   return setOption(options, *findOption("target"), manifest.target);
 }
 

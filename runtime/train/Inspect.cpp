@@ -13,8 +13,8 @@
 namespace smet::rt {
 
 std::string inspectProgram(const Manifest &manifest) {
-  std::string text = fmt::format("program: {} for {}, entry points {}\n\n", manifest.kind, manifest.target,
-                                 fmt::join(manifest.entryPoints, ", "));
+  std::string text = fmt::format("program: {} for {} ({}), entry points {}\n\n", manifest.kind, manifest.target,
+                                 manifest.cpu, fmt::join(manifest.entryPoints, ", "));
   text += planText(manifest) + "\n";
   for (const SparseLayer &l : manifest.layers)
     text += fmt::format("  {:<45} {:>5} x {:<5} block {}x{}  {:>7} of {:>7} blocks ({:.2f} %)\n", l.name, l.rows,

@@ -34,6 +34,8 @@ std::span<const OptionInfo> optionTable() {
       {"eps", Model, "E", "Adam's epsilon", &O::eps},
       {"weight-decay", Model, "D", "decoupled weight decay (AdamW)", &O::weightDecay},
       {"target", Model, "TARGET", "cpu, or reference (slow; defines the meaning)", &O::target},
+      {"cpu", Model, "NAME", "processor to compile for, as LLVM names it: x86-64-v3, znver4, ...; host: this machine",
+       &O::cpu},
       {"cache-dir", Model, "DIR", "compiled programs and tokenised data; default $XDG_CACHE_HOME/smet or ~/.cache/smet",
        &O::cacheDir},
 
@@ -163,6 +165,13 @@ static Status parse(std::string_view text, bool &value) {
   return {};
 }
 
+static Status parse(std::string_view text, std::string &value) {
+  if (text.empty())
+    return fail("expected a name");
+  value = text;
+  return {};
+}
+
 static Status parse(std::string_view text, Path &value) {
   value.text = text;
   return {};
@@ -178,6 +187,7 @@ static Status parse(std::string_view text, BlockShape &value) {
   return {};
 }
 
+static std::string print(const std::string &value) { return value; }
 static std::string print(const Path &value) { return value.text; }
 static std::string print(const BlockShape &value) { return fmt::format("{}x{}", value.rows, value.cols); }
 template <typename T> static std::string print(const T &value) {
@@ -408,6 +418,7 @@ Status validate(const TrainOptions &o) {
 nlohmann::json compileRequest(const TrainOptions &o, const nlohmann::json &model, std::string_view kind) {
   return {{"kind", kind},
           {"target", name(o.target)},
+          {"cpu", o.cpu},
           {"model", model},
           {"method", name(o.method)},
           {"density", o.density},

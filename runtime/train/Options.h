@@ -43,6 +43,7 @@ struct TrainOptions {
   Path model;
   Method method = Method::Smet;
   Target target = Target::Cpu;
+  std::string cpu = "host";
   double density = 0.1;
   BlockShape block;
   int64_t batchSize = 16, seqLen = 256;
@@ -77,9 +78,9 @@ struct TrainOptions {
   int64_t lastUpdateStep() const { return updateUntil ? updateUntil : steps; }
 };
 
-using OptionField =
-    std::variant<int64_t TrainOptions::*, double TrainOptions::*, bool TrainOptions::*, Path TrainOptions::*,
-                 Method TrainOptions::*, Target TrainOptions::*, Schedule TrainOptions::*, BlockShape TrainOptions::*>;
+using OptionField = std::variant<int64_t TrainOptions::*, double TrainOptions::*, bool TrainOptions::*,
+                                 std::string TrainOptions::*, Path TrainOptions::*, Method TrainOptions::*,
+                                 Target TrainOptions::*, Schedule TrainOptions::*, BlockShape TrainOptions::*>;
 
 /// Where an option belongs in the help. Model options are compiled into the program, so `smet-run`, which is given
 /// a program, has none of them; Once options belong to one call and are not saved in config.toml.

@@ -16,8 +16,16 @@ namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
   cl::OptionCategory category("smet-compile options");
-  cl::opt<std::string> requestFile("request", cl::Required, cl::value_desc("file"), cl::cat(category),
+  cl::opt<std::string> requestFile("request", cl::value_desc("file"), cl::cat(category),
                                    cl::desc("the compile request, JSON ('-': standard input)"));
+  cl::opt<std::string> moduleFile("module", cl::value_desc("file"), cl::cat(category),
+                                  cl::desc("entry points as MLIR, text or bytecode, in place of a request"));
+  cl::opt<smet::Target> target("target", cl::init(smet::Target::CPU), cl::cat(category),
+                               cl::desc("of --module; a request has its own"),
+                               cl::values(clEnumValN(smet::Target::CPU, "cpu", "vector kernels (default)"),
+                                          clEnumValN(smet::Target::Reference, "reference", "defines the meaning")));
+  cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::cat(category),
+                           cl::desc("processor to compile for, as LLVM names it, or host (default: the request's)"));
   cl::opt<std::string> cache(
       "cache", cl::value_desc("folder"), cl::cat(category),
       cl::desc("write the program there unless it is there already; its path is printed. With -o: "
@@ -35,12 +43,25 @@ int main(int argc, char **argv) {
   if (cache.empty() && output.empty())
     return fail("give --cache or -o");
   auto start = std::chrono::steady_clock::now();
-  auto text = llvm::MemoryBuffer::getFileOrSTDIN(requestFile);
+  if (requestFile.empty() == moduleFile.empty())
+    return fail("give either --request or --module");
+  if (!requestFile.empty() && target.getNumOccurrences())
+    return fail("--target belongs to --module; a request says \"target\" itself");
+  const std::string &file = requestFile.empty() ? moduleFile : requestFile;
+  auto text = llvm::MemoryBuffer::getFileOrSTDIN(file);
   if (!text)
-    return fail("cannot read '" + requestFile + "': " + text.getError().message());
-  auto request = smet::CompileRequest::parse((*text)->getBuffer());
+    return fail("cannot read '" + file + "': " + text.getError().message());
+  llvm::Expected<smet::CompileRequest> request = smet::CompileRequest();
+  if (requestFile.empty()) {
+    request->module = (*text)->getBuffer().str();
+    request->target = target;
+  } else {
+    request = smet::CompileRequest::parse((*text)->getBuffer());
+  }
   if (!request)
     return fail(llvm::toString(request.takeError()));
+  if (!cpu.empty())
+    request->cpu = cpu;
   smet::CachedProgram program{output, std::nullopt};
   if (output.empty()) {
     auto cached = smet::compileCached(*request, cache, dump);

@@ -15,8 +15,8 @@ struct CompileOptions {
   Target target = Target::CPU;
   /// Where the IR after each stage is written (01-model.mlir, 02-entry-points.mlir, ...); empty: nowhere.
   std::string dumpDirectory;
-  /// The processor that is compiled for, as LLVM names it; empty: this machine's.
-  std::string cpu, features;
+  /// The processor that is compiled for: as LLVM names it ("x86-64-v3", "znver4"), or "host", this machine's.
+  std::string cpu = "host";
   /// The folder that keeps the objects of kernels; empty: none.
   std::string kernelCache;
 };
@@ -33,10 +33,6 @@ struct CompileReport {
 /// renamed.
 llvm::Expected<CompileReport> compileProgram(mlir::ModuleOp module, bool modelLevel, const CompileOptions &options,
                                              llvm::StringRef path);
-
-/// What a program depends on besides its module: target, processor, and this build of the compiler. Part of the caches'
-/// keys.
-std::string compilerIdentity(const CompileOptions &options);
 
 } // namespace smet
 

@@ -44,6 +44,7 @@ TEST(Options, TomlErrorsNameFileLineAndKey) {
   expect("block = \"16\"\n", ":1: block: expected ROWSxCOLS");
   expect("method = \"rigl\"\n", "expected one of smet, static, dense");
   expect("density = \"0.1\"\n", "without quotes");
+  expect("cpu = \"\"\n", "cpu: expected a name");
   expect("steps = \n", ":1: ");
   expect("[run]\nsteps = 1\n", "unknown key 'run'");
   EXPECT_FALSE(readToml(options, folder / "none.toml"));
@@ -59,6 +60,7 @@ TEST(Options, SavedConfigurationReadsBackEqual) {
   options.eps = 1e-30;
   options.block = {1, 64};
   options.pruneSchedule = Schedule::Linear;
+  options.cpu = "x86-64-v3";
   ASSERT_TRUE(readText(again, folder, writeToml(options)));
   EXPECT_EQ(again, options);
 }
@@ -105,6 +107,9 @@ TEST(Options, RequestHasTheCompilersKeys) {
   EXPECT_EQ(request["block"], nlohmann::json({1, 8}));
   EXPECT_EQ(request["model"]["hidden_size"], 64);
   EXPECT_EQ(request["seq_len"], 256);
+  EXPECT_EQ(request["cpu"], "host");
+  o.cpu = "znver4";
+  EXPECT_EQ(compileRequest(o, {}, "train")["cpu"], "znver4");
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 #include "TestProgram.h"
 
 #include "runtime/program/Instance.h"
+#include "runtime/program/InstructionSets.h"
+#include "runtime/program/Processor.h"
 
 #include <gmock/gmock.h>
 
@@ -88,6 +90,42 @@ TEST_F(ProgramFileTest, LoadsAndRuns) {
   auto unknown = (*instance)->run("decode");
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("it has init, scale, fail, nan"));
+}
+
+TEST_F(ProgramFileTest, OfAnotherProcessorIsRefusedNotRun) {
+  auto pool = ThreadPool::create(1);
+  ASSERT_TRUE(pool);
+  auto error = [&](std::vector<std::string> needed) {
+    json manifest = testManifest();
+    manifest["cpu"] = "znver9";
+    manifest["instruction_sets"] = needed;
+    writeProgram(path, manifest, source);
+    auto instance = Instance::load(path, **pool);
+    return instance ? "" : instance.error().message;
+  };
+  std::vector<std::string> here, lacking;
+  for (const char *name : smet::x86InstructionSets)
+    (machineHas(name) ? here : lacking).push_back(name);
+  ASSERT_FALSE(lacking.empty()); // no processor has all: xop and avx512fp16 are different makers'
+  EXPECT_EQ(error(here), "");
+  EXPECT_THAT(error({here[0], lacking[0]}),
+              AllOf(HasSubstr("compiled for the processor znver9: this machine lacks " + lacking[0] + ";"),
+                    HasSubstr("--cpu"), HasSubstr(path.string())));
+  EXPECT_THAT(error({"avx4096"}), HasSubstr("lacks avx4096;")) << "one that this runtime does not know yet";
+  EXPECT_EQ(Program::load(path)->manifest().cpu, "znver9") << "it may be looked at";
+}
+
+TEST(Processor, HasWhatTheKernelOfTheSystemSays) {
+  std::istringstream flags(readFile("/proc/cpuinfo").value());
+  std::string line;
+  while (std::getline(flags, line) && !line.starts_with("flags"))
+    ;
+  if (line.empty())
+    GTEST_SKIP() << "no x86 processor";
+  line += " ";
+  for (std::string name : {"ssse3", "popcnt", "movbe", "avx", "f16c", "fma", "avx2", "bmi2", "avx512f", "avx512bw",
+                           "avx512dq", "avx512vl", "sse4a", "fma4", "xop", "gfni"})
+    EXPECT_EQ(machineHas(name), line.find(" " + name + " ") != line.npos) << name;
 }
 
 TEST_F(ProgramFileTest, EveryTruncationIsRefused) {
@@ -254,6 +292,8 @@ TEST(Manifest, RefusesWhatIsWrong) {
   EXPECT_THAT(with([](json &m) { m["abi"] = 9; }), HasSubstr("version 9"));
   EXPECT_THAT(with([](json &m) { m.erase("kind"); }), HasSubstr("lacks 'kind'"));
   EXPECT_THAT(with([](json &m) { m["arena_bytes"] = "many"; }), HasSubstr("'arena_bytes' is not an integer"));
+  EXPECT_THAT(with([](json &m) { m.erase("instruction_sets"); }), HasSubstr("lacks 'instruction_sets'"));
+  EXPECT_THAT(with([](json &m) { m["instruction_sets"] = {2}; }), HasSubstr("not a list of names"));
   EXPECT_THAT(with([](json &m) { m["colour"] = 1; }), HasSubstr("unknown field 'colour'"));
   EXPECT_THAT(with([](json &m) { m["tensors"][0]["role"] = "weight"; }), HasSubstr("unknown role 'weight'"));
   EXPECT_THAT(with([](json &m) { m["tensors"][0]["dtype"] = "f16"; }), HasSubstr("dtype 'f16'"));

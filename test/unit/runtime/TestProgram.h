@@ -40,6 +40,8 @@ public:
     manifest = {{"abi", SMET_ABI_VERSION},
                 {"kind", kind},
                 {"target", "cpu"},
+                {"cpu", "x86-64"},
+                {"instruction_sets", nlohmann::json::array()},
                 {"arena_bytes", 0},
                 {"entry_points", entryPoints},
                 {"tensors", nlohmann::json::array()},

@@ -18,6 +18,12 @@ static mlir::MLIRContext &sharedContext() {
   return *context;
 }
 
+/// So that whole test programs run with kernels for another processor.
+static std::string processor(const std::string &cpu = "") {
+  const char *everywhere = std::getenv("SMET_TEST_CPU");
+  return !cpu.empty() ? cpu : everywhere ? everywhere : "host";
+}
+
 std::string smet::test::compileText(const std::string &text, bool modelLevel, Target target, const std::string &path,
                                     const std::string &cpu) {
   std::string diagnostics;
@@ -30,7 +36,7 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
     return "does not parse: " + diagnostics;
   CompileOptions options;
   options.target = target == Target::CPU ? smet::Target::CPU : smet::Target::Reference;
-  options.cpu = cpu;
+  options.cpu = processor(cpu);
   auto report = compileProgram(*module, modelLevel, options, path);
   return report ? "" : llvm::toString(report.takeError()) + "\n" + diagnostics;
 }
@@ -39,6 +45,7 @@ std::string smet::test::compileModel(const std::string &requestJson, const std::
   auto request = CompileRequest::parse(requestJson);
   if (!request)
     return llvm::toString(request.takeError());
+  request->cpu = processor();
   auto report = compileRequest(*request, path, /*cache=*/"", /*dumpDirectory=*/"");
   return report ? "" : llvm::toString(report.takeError());
 }

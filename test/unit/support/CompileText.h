@@ -12,12 +12,12 @@ namespace smet::test {
 
 enum class Target { Reference, CPU };
 
-/// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. `cpu`: LLVM's name of a processor,
-/// empty for this one. Returns the errors, empty on success.
+/// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. `cpu`: LLVM's name of a processor;
+/// empty: $SMET_TEST_CPU, else this machine's. Returns the errors, empty on success.
 std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path,
                         const std::string &cpu = "");
 
-/// Compiles a request (smet/Compiler/Request.h) to the program file `path`. Returns the errors, empty on success.
+/// Compiles a request (smet/Compiler/Request.h) to the program file `path`, for the same processor. Returns the errors, empty on success.
 std::string compileModel(const std::string &requestJson, const std::string &path);
 
 } // namespace smet::test
