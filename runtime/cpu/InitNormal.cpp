@@ -1,29 +1,46 @@
 //===- InitNormal.cpp - initial weights -----------------------------------===//
 
-#include "runtime/cpu/Philox.h"
+#include "runtime/cpu/Normal.h"
 #include "runtime/cpu/Topology.h"
 
 namespace smet::rt {
 namespace {
 
-/// Element i of the dense matrix is number i % 2 of pair i / 2. Walks along rows mostly need both of a pair.
-class NormalWalk {
+/// Writes elements of a dense matrix one after the other, in batches. Element i is number i % 2 of pair i / 2; a walk
+/// along a row mostly needs both.
+class NormalWriter {
 public:
-  NormalWalk(const RandomSource &source, double std) : source(source), std(std) {}
+  NormalWriter(const RandomSource &source, double std, float *out) : source(source), std(std), out(out) {}
+  ~NormalWriter() { flush(); }
 
-  float operator()(int64_t index) {
-    if (index / 2 != pairIndex) {
-      pairIndex = index / 2;
-      pair = normalPair(source, uint64_t(pairIndex));
+  void add(int64_t index) {
+    auto pair = uint64_t(index / 2);
+    if (pairs == 0 || indices[pairs - 1] != pair) {
+      if (pairs == batch)
+        flush();
+      indices[pairs++] = pair;
     }
-    return float(std * pair[index % 2]);
+    places[elements++] = uint16_t(2 * (pairs - 1) + index % 2);
   }
 
 private:
+  static constexpr size_t batch = 512;
+
+  void flush() {
+    static const NormalPairsFunction computePairs = normalPairsFunctions().front();
+    computePairs(source, std::span(indices).first(pairs), values);
+    for (size_t i = 0; i < elements; ++i)
+      *out++ = float(std * values[places[i]]);
+    pairs = elements = 0;
+  }
+
   RandomSource source;
   double std;
-  int64_t pairIndex = -1;
-  std::array<double, 2> pair;
+  float *out;
+  size_t pairs = 0, elements = 0;
+  uint64_t indices[batch];
+  uint16_t places[2 * batch]; ///< of the elements in `values`: an element is asked for once
+  double values[2 * batch];
 };
 
 } // namespace
@@ -33,14 +50,13 @@ void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed
   const BlockGrid &grid = active.grid;
   RandomSource source{RandomStream::Normal, seed, layer};
   pool.parallelFor(grid.rowBlocks(), [&](int64_t begin, int64_t end) {
-    NormalWalk normal(source, std);
-    float *out = values + active.positions[begin] * grid.blockRows * grid.blockCols;
+    NormalWriter writer(source, std, values + active.positions[begin] * grid.blockRows * grid.blockCols);
     for (int64_t row = begin; row < end; ++row)
       for (int64_t slot = active.positions[row]; slot < active.positions[row + 1]; ++slot)
         for (int64_t i = 0; i < grid.blockRows; ++i) {
           int64_t first = (row * grid.blockRows + i) * grid.cols + active.coordinates[slot] * grid.blockCols;
           for (int64_t j = 0; j < grid.blockCols; ++j)
-            *out++ = normal(first + j);
+            writer.add(first + j);
         }
   });
 }
@@ -48,9 +64,9 @@ void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed
 void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<float> values) {
   RandomSource source{RandomStream::Normal, seed, layer};
   pool.parallelFor(int64_t(values.size()), [&](int64_t begin, int64_t end) {
-    NormalWalk normal(source, std);
+    NormalWriter writer(source, std, values.data() + begin);
     for (int64_t i = begin; i < end; ++i)
-      values[i] = normal(i);
+      writer.add(i);
   });
 }
 

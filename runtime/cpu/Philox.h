@@ -9,9 +9,7 @@
 #define SMET_RUNTIME_CPU_PHILOX_H
 
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 
 namespace smet::rt {
 
@@ -56,15 +54,6 @@ struct RandomSource {
 [[gnu::always_inline]] inline uint64_t randomKey(const RandomSource &source, uint64_t index) {
   PhiloxCounter w = source.words(index);
   return w[0] | uint64_t(w[1]) << 32;
-}
-
-/// Two independent numbers of N(0, 1), by Box and Muller in double.
-inline std::array<double, 2> normalPair(const RandomSource &source, uint64_t index) {
-  PhiloxCounter w = source.words(index);
-  double u = double(((w[0] | uint64_t(w[1]) << 32) >> 11) + 1) * 0x1p-53; // (0, 1]
-  double v = double((w[2] | uint64_t(w[3]) << 32) >> 11) * 0x1p-53;       // [0, 1)
-  double radius = std::sqrt(-2 * std::log(u)), angle = 2 * std::numbers::pi * v;
-  return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
 } // namespace smet::rt

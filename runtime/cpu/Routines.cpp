@@ -98,7 +98,8 @@ Status runFill(Arguments in) {
   char *array = in.array<char>();
   int64_t bytes = in.word();
   auto pattern = uint32_t(in.word());
-  std::fill_n(reinterpret_cast<uint32_t *>(array), bytes / 4, pattern);
+  auto *words = reinterpret_cast<uint32_t *>(array);
+  in.pool.parallelFor(bytes / 4, [&](int64_t begin, int64_t end) { std::fill(words + begin, words + end, pattern); });
   std::memcpy(array + bytes / 4 * 4, &pattern, bytes % 4);
   return {};
 }

@@ -7,6 +7,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace smet::rt {
 namespace {
@@ -22,9 +27,7 @@ constexpr uint32_t roundConstants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-} // namespace
-
-void Sha256::compress(const uint8_t *block) {
+void compressBlock(uint32_t *state, const uint8_t *block) {
   uint32_t w[64];
   for (int i = 0; i < 16; ++i)
     w[i] = uint32_t(block[4 * i]) << 24 | uint32_t(block[4 * i + 1]) << 16 | uint32_t(block[4 * i + 2]) << 8 |
@@ -34,7 +37,8 @@ void Sha256::compress(const uint8_t *block) {
     uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  auto [a, b, c, d, e, f, g, h] = state;
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+  uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
   for (int i = 0; i < 64; ++i) {
     uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + roundConstants[i] + w[i];
@@ -45,6 +49,61 @@ void Sha256::compress(const uint8_t *block) {
   const uint32_t add[8] = {a, b, c, d, e, f, g, h};
   for (int i = 0; i < 8; ++i)
     state[i] += add[i];
+}
+
+void compressPlain(uint32_t *state, const uint8_t *data, size_t blocks) {
+  for (; blocks > 0; --blocks, data += 64)
+    compressBlock(state, data);
+}
+
+#if defined(__x86_64__)
+/// The state's eight words lie in two registers, in the order that sha256rnds2 wants: f e b a and h g d c.
+[[gnu::target("sha,sse4.1")]] void compressSha(uint32_t *state, const uint8_t *data, size_t blocks) {
+  auto load = [](const void *from) __attribute__((target("sha,sse4.1"))) {
+    return _mm_loadu_si128(static_cast<const __m128i *>(from));
+  };
+  const __m128i bigEndian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  __m128i dcba = load(state), hgfe = load(state + 4);
+  __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  for (; blocks > 0; --blocks, data += 64) {
+    __m128i before0 = abef, before1 = cdgh, w[4];
+    for (int i = 0; i < 4; ++i)
+      w[i] = _mm_shuffle_epi8(load(data + 16 * i), bigEndian);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; ++i) { // four rounds; w[i % 4] has their words
+      if (i >= 4) {
+        __m128i last = w[(i + 3) % 4], between = _mm_alignr_epi8(last, w[(i + 2) % 4], 4);
+        w[i % 4] = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]), between), last);
+      }
+      __m128i words = _mm_add_epi32(w[i % 4], load(roundConstants + 4 * i));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, words);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(words, 0x0e));
+    }
+    abef = _mm_add_epi32(abef, before0);
+    cdgh = _mm_add_epi32(cdgh, before1);
+  }
+  __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(state), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
+
+std::vector<Sha256Function> functionsHere() {
+  std::vector<Sha256Function> functions;
+#if defined(__x86_64__)
+  if (unsigned a, b, c, d; __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) && __builtin_cpu_supports("sse4.1"))
+    functions.push_back(compressSha);
+#endif
+  functions.push_back(compressPlain);
+  return functions;
+}
+
+} // namespace
+
+std::span<const Sha256Function> sha256Functions() {
+  static const std::vector<Sha256Function> functions = functionsHere();
+  return functions;
 }
 
 void Sha256::update(std::span<const std::byte> bytes) {
@@ -58,11 +117,10 @@ void Sha256::update(std::span<const std::byte> bytes) {
     data += take, size -= take;
     if (used + take < 64)
       return;
-    compress(pending.data());
+    compress(state.data(), pending.data(), 1);
   }
-  for (; size >= 64; data += 64, size -= 64)
-    compress(data);
-  std::copy_n(data, size, pending.begin());
+  compress(state.data(), data, size / 64);
+  std::copy_n(data + size / 64 * 64, size % 64, pending.begin());
 }
 
 std::string Sha256::finish() {

@@ -16,16 +16,22 @@
 
 namespace smet::rt {
 
+/// Adds `blocks` blocks of 64 bytes to the state.
+using Sha256Function = void (*)(uint32_t *state, const uint8_t *data, size_t blocks);
+
+/// With the processor's own instructions where it has them, then in plain C++; all compute the same.
+std::span<const Sha256Function> sha256Functions();
+
 class Sha256 {
 public:
+  explicit Sha256(Sha256Function compress = sha256Functions().front()) : compress(compress) {}
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
   /// The digest in lower-case hexadecimal (64 characters). Nothing can be added after it.
   std::string finish();
 
 private:
-  void compress(const uint8_t *block);
-
+  Sha256Function compress;
   std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<uint8_t, 64> pending{};

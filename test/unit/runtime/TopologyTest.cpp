@@ -6,6 +6,7 @@
 
 #include "runtime/cpu/Topology.h"
 #include "runtime/cpu/Context.h"
+#include "runtime/cpu/Normal.h"
 #include "runtime/cpu/Philox.h"
 #include "runtime/support/AllocationLog.h"
 
@@ -131,6 +132,31 @@ TEST(InitNormal, MomentsAreThoseOfTheNormalDistribution) {
   EXPECT_NEAR(m2 / n, 1, 5 * std::sqrt(2 / n));
   EXPECT_NEAR(m4 / n, 3, 5 * std::sqrt(96 / n));
   EXPECT_NEAR(within / n, 0.6826895, 5 * 0.5 / std::sqrt(n));
+}
+
+TEST(InitNormal, IsBoxAndMullerOnAnyInstructionSet) {
+  RandomSource source{RandomStream::Normal, 11, 5};
+  constexpr uint64_t count = 1 << 18;
+  std::vector<uint64_t> indices(count);
+  for (uint64_t i = 0; i < count; ++i)
+    indices[i] = i * i; // also beyond 32 bits
+  std::vector<double> first(2 * count);
+  normalPairsFunctions()[0](source, indices, first.data());
+  for (NormalPairsFunction function : normalPairsFunctions()) {
+    std::vector<double> pairs(2 * count);
+    function(source, indices, pairs.data());
+    EXPECT_TRUE(pairs == first);
+  }
+  // The C library's functions, in more digits than a double has.
+  using Real = long double;
+  for (uint64_t i = 0; i < count; ++i) {
+    PhiloxCounter w = source.words(indices[i]);
+    Real u = Real(((w[0] | uint64_t(w[1]) << 32) >> 11) + 1) * 0x1p-53L;
+    Real angle = 2 * std::numbers::pi_v<Real> * (Real((w[2] | uint64_t(w[3]) << 32) >> 11) * 0x1p-53L);
+    Real radius = std::sqrt(-2 * std::log(u));
+    ASSERT_NEAR(first[2 * i], double(radius * std::cos(angle)), 2e-15 * double(radius)) << i;
+    ASSERT_NEAR(first[2 * i + 1], double(radius * std::sin(angle)), 2e-15 * double(radius)) << i;
+  }
 }
 
 TEST(InitNormal, SparseIsASubsetOfDense) {
