@@ -1,5 +1,6 @@
 // RUN: smet-compile --module %s --cpu x86-64-v3 -o %t.v3 2>&1 | FileCheck %s --check-prefix=SAID
 // RUN: llvm-objdump -d --no-show-raw-insn %t.v3 | FileCheck %s --check-prefix=V3
+// RUN: llvm-objdump -d --no-show-raw-insn %t.v3 | grep -cE 'ymm.*\(%%rsp\)|\(%%rsp\).*ymm' | FileCheck %s --check-prefix=SPILLS
 // RUN: smet-compile --module %s --cpu x86-64-v4 -o %t.v4
 // RUN: llvm-objdump -d --no-show-raw-insn %t.v4 | FileCheck %s --check-prefix=V4
 // RUN: smet-compile --module %s --cpu x86-64-v2 -o %t.v2
@@ -15,6 +16,8 @@
 // V3-NOT: zmm
 // V3:     vfmadd{{.*}}%ymm
 // V3-NOT: zmm
+// No weight of a register tile of SpMM is spilled (that would be sixty).
+// SPILLS: {{^[0-9]$}}
 // V4:     vfmadd{{.*}}%zmm
 // V2-NOT: {{ymm|zmm|vfmadd}}
 // V2:     mulps

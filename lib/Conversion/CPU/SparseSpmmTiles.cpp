@@ -12,8 +12,10 @@ using namespace smet;
 
 namespace {
 
-/// FMAs in the body of the innermost loop, at most: longer bodies no longer fit the decoded-instruction cache.
-constexpr int64_t maxBodyFmas = 96;
+/// FMAs in the body of the innermost loop, at most: longer bodies no longer fit the decoded-instruction cache. Narrow
+/// lanes have 16 registers and no weights from memory in an FMA: LLVM then moves the broadcasts of a long body to its
+/// head and spills them.
+constexpr int64_t maxBodyFmas(int64_t lanes) { return lanes < 16 ? 48 : 96; }
 
 int64_t largestDivisor(int64_t n, int64_t limit) {
   int64_t divisor = std::clamp<int64_t>(limit, 1, n);
@@ -88,7 +90,7 @@ private:
     int64_t rowStride = o.transpose ? 1 : o.inner, columnStride = o.transpose ? o.outer : 1;
     Val weights = walk.slot(k, entry) * (o.outer * o.inner) + row * rowStride;
     Val xBlock = xOffset + walk.coordinate(k, entry) * (o.inner * o.x.width);
-    int64_t unroll = largestDivisor(o.inner, maxBodyFmas / (rows * choice.columns));
+    int64_t unroll = largestDivisor(o.inner, maxBodyFmas(o.lanes) / (rows * choice.columns));
     if (unroll % choice.chains && unroll < o.inner)
       unroll = o.inner;
     acc = k.loop(0, o.inner, unroll, acc, [&](Val column, Vals sum) {
