@@ -26,13 +26,14 @@ struct SpmmChoice {
     Scatter, ///< inputs in registers, added to the outputs of a panel
     Panels,  ///< panels of inputs, an output's sums in registers over its entries in the panel
   } kernel;
-  int64_t columns;  ///< token vectors of a register tile
-  int64_t rows;     ///< outputs of a register tile (Tiles: some tiles have one less)
-  int64_t chains;   ///< Tiles: independent sums an accumulator is split into
-  int64_t features; ///< Scatter: inputs in registers
-  int64_t panel;    ///< features of a panel: outputs of Scatter, inputs of Panels
-  int64_t tiles;    ///< Panels: token tiles taken together
-  int64_t pieces;   ///< ranges of outputs that are separate items of work
+  int64_t columns;      ///< token vectors of a register tile
+  int64_t rows;         ///< outputs of a register tile (Tiles: some tiles have one less)
+  int64_t chains;       ///< Tiles: independent sums an accumulator is split into
+  int64_t features;     ///< Scatter: inputs in registers
+  int64_t panel;        ///< features of a panel: outputs of Scatter, inputs of Panels
+  int64_t sparsePanels; ///< Panels: so many are one where the density is at most 1/3
+  int64_t tiles;        ///< Panels: token tiles taken together
+  int64_t pieces;       ///< ranges of outputs that are separate items of work
 };
 
 /// How SDDMM walks the matrix and the tokens.
@@ -40,6 +41,7 @@ struct SddmmChoice {
   bool byColumns;        ///< segments are column blocks; the rows of dy are gathered
   int64_t height, width; ///< a tile of dot products: `width` rows of one side times `height` of the other
   int64_t chunkTiles;    ///< token tiles that all entries use before the next ones
+  int64_t panel;         ///< 1 x 1: inputs of a panel, where the density is above 1/3
   int64_t items;         ///< work items of a chunk, where there are enough entries
 };
 

@@ -27,22 +27,23 @@ Walk smet::columnWalk(TopologyType type, const TopologyArrays &arrays) {
 /// Segments whose panels an item of work finds.
 static constexpr int64_t itemSegments = 32;
 
-Panels::Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size)
-    : k(k), walk(walk), panels(llvm::divideCeil(coordinates, size)) {
+Panels::Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size, Val panelUnits)
+    : k(k), walk(walk), total(llvm::divideCeil(coordinates, size)), units(k.toIndex(panelUnits)) {
   Type i32 = k.b.getI32Type();
-  positions = k.workspace({(panels + 1) * walk.segments}, i32).get();
-  auto at = [&](Val panel, Val segment) -> Vals { return {panel * walk.segments + segment}; };
+  positions = k.workspace({(total + 1) * walk.segments}, i32).get();
+  auto set = [&](Val unit, Val segment, Val entry) {
+    k.store(k.fromIndex(entry, i32), positions, {unit * walk.segments + segment});
+  };
   parallelPieces(k, k.index(walk.segments), itemSegments, [&](Val first, Val last) {
     k.loop(first, last, 1, [&](Val segment) {
       Val begin = walk.begin(k, segment);
-      k.loop(0, panels + 1, 1, [&](Val panel) { k.store(k.fromIndex(begin, i32), positions, at(panel, segment)); });
-      // Coordinates ascend: the last entry of a panel stays, panels without entries end where the one before does.
-      k.loop(begin, walk.end(k, segment), 1, [&](Val entry) {
-        k.store(k.fromIndex(entry + 1, i32), positions, at(walk.coordinate(k, entry) / size + 1, segment));
-      });
-      k.loop(0, panels, 1, {begin}, [&](Val panel, Vals end) -> Vals {
-        Val furthest = k.max(end[0], k.toIndex(k.load(positions, at(panel + 1, segment))));
-        k.store(k.fromIndex(furthest, i32), positions, at(panel + 1, segment));
+      k.loop(0, total + 1, 1, [&](Val unit) { set(unit, segment, begin); });
+      // Coordinates ascend: the last entry of a unit stays; units without entries end where the one before does.
+      k.loop(begin, walk.end(k, segment), 1,
+             [&](Val entry) { set(walk.coordinate(k, entry) / size + 1, segment, entry + 1); });
+      k.loop(1, total + 1, 1, {begin}, [&](Val unit, Vals end) -> Vals {
+        Val furthest = k.max(end[0], position(segment, unit));
+        set(unit, segment, furthest);
         return {furthest};
       });
     });

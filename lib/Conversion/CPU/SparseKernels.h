@@ -33,22 +33,26 @@ struct Walk {
 Walk rowWalk(TopologyType type, const TopologyArrays &arrays);
 Walk columnWalk(TopologyType type, const TopologyArrays &arrays);
 
-/// The entries of every segment of a walk split by panels of `size` coordinates, so that the rows of a panel stay in
-/// the first cache while all segments use them. Positions are found by a parallel loop at the top of the kernel.
+/// The entries of every segment of a walk split by panels of coordinates, so that the rows of a panel stay in a near
+/// cache while all segments use them. Positions are found by a parallel loop at the top of the kernel, for units of
+/// `size` coordinates; a panel is `units` of them.
 class Panels {
 public:
-  Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size);
+  Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size, Val units = 1);
 
-  int64_t count() const { return panels; }
+  Val count() const { return (Val(total) + units - 1) / units; }
   /// Entries [begin(segment, panel), end(segment, panel)) have their coordinates in the panel.
-  Val begin(Val segment, Val panel) const { return k.toIndex(k.load(positions, {panel * walk.segments + segment})); }
-  Val end(Val segment, Val panel) const { return begin(segment, panel + 1); }
+  Val begin(Val segment, Val panel) const { return position(segment, panel * units); }
+  Val end(Val segment, Val panel) const { return position(segment, k.min((panel + 1) * units, total)); }
 
 private:
+  Val position(Val segment, Val unit) const { return k.toIndex(k.load(positions, {unit * walk.segments + segment})); }
+
   KernelBuilder &k;
   const Walk &walk;
-  int64_t panels;
-  mlir::Value positions; ///< [panels + 1][segments]
+  int64_t total; ///< units
+  Val units;
+  mlir::Value positions; ///< [total + 1][segments]
 };
 
 /// An activation `[tiles, features, width]` seen as one array; offsets are in elements.

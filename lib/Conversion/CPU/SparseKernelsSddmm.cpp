@@ -37,7 +37,7 @@ struct SddmmKernel : CPUKernel<SddmmOp> {
     int64_t size = type.getBlockSize();
     Value dvalues = k.flatten(op.getDvalues()).get();
     Val nnz = k.size(op.getDvalues(), 0);
-    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(),
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz,
                          chooseSddmm(problemOf(type, op.getX()), target));
     if (!op.getAccumulate())
       fillZero(k, target, dvalues, nnz * size);
@@ -58,9 +58,9 @@ struct SddmmAdamKernel : CPUKernel<SddmmAdamOp> {
     // A quarter of the weights at most, so that this is no dense gradient of a small layer.
     int64_t part = std::max<int64_t>(std::min(maxScratch / size, type.getNumBlocks() / 4), 1);
     Value scratch = k.workspace({part * size}, k.b.getF32Type()).get();
-    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(),
-                         chooseSddmm(problemOf(type, op.getX()), target));
     Val nnz = k.size(op.getValues(), 0);
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz,
+                         chooseSddmm(problemOf(type, op.getX()), target));
     k.loop(0, nnz, part, [&](Val begin) {
       Val end = k.min(begin + part, nnz);
       fillZero(k, target, scratch, (end - begin) * size);

@@ -5,36 +5,34 @@ using namespace mlir;
 using namespace smet;
 
 SddmmEmitter::SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyType type, const TopologyArrays &arrays,
-                           Value xValue, Value dyValue, const SddmmChoice &choice)
+                           Value xValue, Value dyValue, Val nnz, const SddmmChoice &choice)
     : k(k), choice(choice), single(type.getBlockSize() == 1),
       gathers(type.getBlockRows() == 1 || type.getBlockCols() == 1),
       order(choice.byColumns ? columnWalk(type, arrays) : rowWalk(type, arrays)),
       x{Tokens(k, xValue), type.getBlockCols()}, dy{Tokens(k, dyValue), type.getBlockRows()},
-      lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes), tilesHeld(choice.chunkTiles) {}
+      lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes) {
+  if (single) {
+    // Below a third of the weights, the few slots of a row in a panel are not worth loading its dy again.
+    Val dense = k.compare(KernelBuilder::Compare::gt, nnz * 3, type.getNumBlocks());
+    int64_t units = llvm::divideCeil(x.tokens.features, choice.panel);
+    panels.emplace(k, order, x.tokens.features, choice.panel, k.select(dense, 1, units));
+  }
+}
 
 void SddmmEmitter::add(Val begin, Val end, const Gradients &gradients) {
-  Val entries = end - begin, step = k.max((entries + (choice.items - 1)) / choice.items, 1);
-  forTokens([&](Val from, Val to) {
+  if (single)
+    return addSingles(begin, end, gradients);
+  Val entries = end - begin, step = k.max((entries + (choice.items - 1)) / choice.items, 1), tiles = x.tokens.tiles;
+  k.loop(0, tiles, choice.chunkTiles, [&](Val tile) {
+    Val count = k.min(tiles - tile, choice.chunkTiles);
     parallelPieces(k, entries, step, [&](Val pieceBegin, Val pieceEnd) {
       Val first = begin + pieceBegin, last = begin + pieceEnd;
       k.loop(segmentOf(first), segmentOf(last - 1) + 1, 1, [&](Val segment) {
-        addSegment(segment, k.max(order.begin(k, segment), first), k.min(order.end(k, segment), last), from, to - from,
+        addSegment(segment, k.max(order.begin(k, segment), first), k.min(order.end(k, segment), last), tile, count,
                    gradients);
       });
     });
   });
-}
-
-/// body(from, to) for chunks of tiles. Singles keep a whole number of tiles in registers, so that the rest is taken
-/// tile by tile.
-void SddmmEmitter::forTokens(function_ref<void(Val, Val)> body) {
-  Val tiles = x.tokens.tiles;
-  if (!single)
-    return k.loop(0, tiles, choice.chunkTiles, [&](Val from) { body(from, k.min(from + choice.chunkTiles, tiles)); });
-  Val full = tiles / choice.chunkTiles * choice.chunkTiles;
-  k.loop(0, full, choice.chunkTiles, [&](Val from) { body(from, from + choice.chunkTiles); });
-  tilesHeld = 1;
-  k.loop(full, tiles, 1, [&](Val from) { body(from, from + 1); });
 }
 
 /// The segment that an entry belongs to, by bisection.
@@ -49,8 +47,6 @@ Val SddmmEmitter::segmentOf(Val entry) {
 }
 
 void SddmmEmitter::addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients) {
-  if (single)
-    return addSingles(segment, first, last, tile, gradients);
   if (gathers)
     return addSlots(segment, first, last, tile, count, gradients);
   const Side &fixed = choice.byColumns ? x : dy, &moving = choice.byColumns ? dy : x;
@@ -105,23 +101,42 @@ void SddmmEmitter::addSlots(Val segment, Val first, Val last, Val tile, Val coun
   k.loop(full, last, 1, [&](Val entry) { slots(entry, 1); });
 }
 
-/// 1 x 1: the row of dy is loaded once for all its slots, which are taken eight at a time, the rest in smaller powers
-/// of two.
-void SddmmEmitter::addSingles(Val segment, Val first, Val last, Val tile, const Gradients &gradients) {
-  Val dyOffset = offset(dy, tile, segment);
-  Vals row;
+/// 1 x 1: one item of work is a panel of x and a range of rows of dy. Chunks are a whole number of tiles, which
+/// registers hold a row of dy of; the rest is taken tile by tile.
+void SddmmEmitter::addSingles(Val begin, Val end, const Gradients &gradients) {
+  auto chunk = [&](Val tile, int64_t tilesHeld) {
+    Val pieces = (panels->count() + (choice.items - 1)) / panels->count();
+    k.parallel(panels->count() * pieces, [&](Val item) {
+      Val panel = item / pieces, piece = item % pieces;
+      k.loop(piece * order.segments / pieces, (piece + 1) * order.segments / pieces, 1, [&](Val row) {
+        Val first = k.max(panels->begin(row, panel), begin), last = k.min(panels->end(row, panel), end);
+        addRow(row, first, k.max(first, last), tile, tilesHeld, gradients);
+      });
+    });
+  };
+  Val tiles = x.tokens.tiles, full = tiles / choice.chunkTiles * choice.chunkTiles;
+  k.loop(0, full, choice.chunkTiles, [&](Val tile) { chunk(tile, choice.chunkTiles); });
+  if (choice.chunkTiles > 1)
+    k.loop(full, tiles, 1, [&](Val tile) { chunk(tile, 1); });
+}
+
+/// The row of dy is loaded once for its slots, which are taken eight at a time, the rest in smaller powers of two.
+void SddmmEmitter::addRow(Val row, Val first, Val last, Val tile, int64_t tilesHeld, const Gradients &gradients) {
+  Val dyOffset = offset(dy, tile, row);
+  Vals held;
   for (int64_t t = 0; t < tilesHeld; ++t)
     for (int64_t n = 0; n < vectors; ++n)
-      row.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
+      held.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
   Val begin = first;
   for (int64_t size = std::min<int64_t>(lanes, 8); size; size /= 2) {
     Val end = begin + (last - begin) / size * size;
-    k.loop(begin, end, size, [&](Val entry) { addGroup(entry, size, tile, row, gradients); });
+    k.loop(begin, end, size, [&](Val entry) { addGroup(entry, size, tile, held, gradients); });
     begin = end;
   }
 }
 
 void SddmmEmitter::addGroup(Val entry, int64_t size, Val tile, const Vals &row, const Gradients &gradients) {
+  int64_t tilesHeld = row.size() / vectors;
   Vals sums(size, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
   for (int64_t q = 0; q < size; ++q) {
     Val xOffset = offset(x, tile, order.coordinate(k, entry + q));

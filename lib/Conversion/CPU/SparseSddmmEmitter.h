@@ -17,12 +17,14 @@
 #include "SparseKernelChoice.h"
 #include "SparseKernels.h"
 
+#include <optional>
+
 namespace smet {
 
 class SddmmEmitter {
 public:
   SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyType type, const TopologyArrays &arrays,
-               mlir::Value x, mlir::Value dy, const SddmmChoice &choice);
+               mlir::Value x, mlir::Value dy, Val nnz, const SddmmChoice &choice);
 
   /// Where the gradients go: the block of entry e is added to the `flat` array from place(e) on.
   struct Gradients {
@@ -41,13 +43,13 @@ private:
     int64_t count;
   };
 
-  void forTokens(llvm::function_ref<void(Val, Val)> body);
   Val segmentOf(Val entry);
   void addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
   void addBlock(Val place, Val xOffset, Val dyOffset, Val count, mlir::Value flat);
   void addSlots(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
+  void addSingles(Val begin, Val end, const Gradients &gradients);
+  void addRow(Val row, Val first, Val last, Val tile, int64_t tilesHeld, const Gradients &gradients);
   void addGroup(Val entry, int64_t size, Val tile, const Vals &row, const Gradients &gradients);
-  void addSingles(Val segment, Val first, Val last, Val tile, const Gradients &gradients);
   void dots(const Tokens &aTokens, const Vals &a, const Tokens &bTokens, const Vals &b, Val count,
             llvm::function_ref<void(int64_t, Val)> done);
   Val sumLanes(Vals vectors);
@@ -64,7 +66,7 @@ private:
   Walk order;
   Side x, dy;
   int64_t lanes, vectors;
-  int64_t tilesHeld; ///< 1 x 1: token tiles of which a row of dy is in registers
+  std::optional<Panels> panels; ///< 1 x 1: of x
 };
 
 } // namespace smet

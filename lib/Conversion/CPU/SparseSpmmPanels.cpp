@@ -4,8 +4,8 @@
 // cache while all outputs of the item use them: an output's sums are loaded, kept in registers over its entries in the
 // panel, and stored. A load of x serves one FMA here, so that its distance bounds the speed.
 //
-// The transposed walk finds a weight through the slot permutation. They are copied in the order of the walk first,
-// where they fit scratch of a quarter of the matrix; beyond that density they are gathered from where they are.
+// The transposed walk finds a weight through the slot permutation, far from the one before. So the weights are first
+// copied in the order of the walk, for as many outputs at a time as fit bounded scratch.
 //
 //===----------------------------------------------------------------------===//
 #include "SparseSpmm.h"
@@ -18,56 +18,79 @@ namespace {
 /// Weights that an item of work copies.
 constexpr int64_t itemWeights = 4096;
 
+/// Whether the matrix has more than a third of its weights.
+Val isDense(const SpmmOperands &o) {
+  TopologyType type = o.type;
+  return o.k.compare(KernelBuilder::Compare::gt, o.k.size(o.values.get(), 0) * 3, type.getNumBlocks());
+}
+
 class PanelsSpmm {
 public:
   PanelsSpmm(const SpmmOperands &o, const SpmmChoice &choice)
-      : o(o), k(o.k), choice(choice), walk(o.byOutputs), panels(k, walk, o.x.features, choice.panel) {}
+      : o(o), k(o.k), choice(choice), walk(o.byOutputs),
+        panels(k, walk, o.x.features, choice.panel, k.select(isDense(o), 1, choice.sparsePanels)) {}
 
   void emit() {
-    if (walk.perm)
-      copyWeights();
-    Val groups = o.x.tiles / choice.tiles;
-    emitTiles(k.index(0), groups, choice.tiles);
-    if (choice.tiles > 1)
-      emitTiles(groups * choice.tiles, o.x.tiles % choice.tiles, 1);
+    if (!walk.perm)
+      return emitOutputs(k.index(0), k.index(walk.segments),
+                         [&](function_ref<void(Weight)> body) { body([&](Val entry) { return o.weight(entry); }); });
+    TopologyType type = o.type;
+    int64_t capacity = std::max<int64_t>(type.getNumBlocks() / 4, 1);
+    Value copy = k.workspace({capacity}, k.b.getF32Type()).get();
+    Val rounds = k.min(k.size(o.values.get(), 0) / capacity + 1, walk.segments);
+    k.loop(0, rounds, 1, [&](Val round) {
+      Val first = round * walk.segments / rounds, last = (round + 1) * walk.segments / rounds;
+      emitRound(first, last, copy, capacity);
+    });
   }
 
 private:
-  void copyWeights() {
-    TopologyType type = o.type;
-    int64_t capacity = std::max<int64_t>(type.getNumBlocks() / 4, 1);
-    weights = k.workspace({capacity}, k.b.getF32Type()).get();
-    Val nnz = k.size(o.values.get(), 0);
-    copied = k.compare(KernelBuilder::Compare::le, nnz, capacity);
-    parallelPieces(k, k.select(copied, nnz, k.index(0)), itemWeights, [&](Val begin, Val end) {
-      k.loop(begin, end, 1,
-             [&](Val entry) { k.store(k.load(o.values.get(), {walk.slot(k, entry)}), weights, {entry}); });
+  /// The broadcast weight of an entry.
+  using Weight = function_ref<Val(Val)>;
+
+  /// Outputs [first, last), with weights from the copy unless these have more than their share of entries.
+  void emitRound(Val first, Val last, Value copy, int64_t capacity) {
+    Val begin = walk.begin(k, first), entries = walk.begin(k, last) - begin;
+    Val fits = k.compare(KernelBuilder::Compare::le, entries, capacity);
+    parallelPieces(k, k.select(fits, entries, k.index(0)), itemWeights, [&](Val pieceBegin, Val pieceEnd) {
+      k.loop(pieceBegin, pieceEnd, 1,
+             [&](Val i) { k.store(k.load(o.values.get(), {walk.slot(k, begin + i)}), copy, {i}); });
+    });
+    emitOutputs(first, last, [&](function_ref<void(Weight)> body) {
+      k.ifElse(
+          fits, {},
+          [&]() -> Vals {
+            body([&](Val entry) { return k.broadcast(k.load(copy, {entry - begin}), o.lanes); });
+            return {};
+          },
+          [&]() -> Vals {
+            body([&](Val entry) { return o.weight(walk.slot(k, entry)); });
+            return {};
+          });
     });
   }
 
-  /// Items over `count` groups of `held` token tiles from `first`.
-  void emitTiles(Val first, Val count, int64_t held) {
+  /// withWeights(body) emits body for each way to find a weight.
+  void emitOutputs(Val first, Val last, function_ref<void(function_ref<void(Weight)>)> withWeights) {
     int64_t tokens = choice.columns * o.lanes, parts = o.x.width / tokens, perGroup = choice.pieces * parts;
-    k.parallel(count * perGroup, [&](Val item) {
-      Val tile = first + item / perGroup * held, piece = item % perGroup / parts, lane = item % parts * tokens;
-      auto product = [&](function_ref<Val(Val)> weight) -> Vals {
-        emitPiece(piece, held, tile * o.x.tileSize() + lane, tile * o.y.tileSize() + lane, weight);
-        return {};
-      };
-      auto inPlace = [&] { return product([&](Val entry) { return o.weight(walk.slot(k, entry)); }); };
-      auto fromCopy = [&] {
-        return product([&](Val entry) { return k.broadcast(k.load(weights, {entry}), o.lanes); });
-      };
-      if (weights)
-        k.ifElse(copied, {}, fromCopy, inPlace);
-      else
-        inPlace();
-    });
+    auto items = [&](Val firstTile, Val count, int64_t held) {
+      k.parallel(count * perGroup, [&](Val item) {
+        Val tile = firstTile + item / perGroup * held, piece = item % perGroup / parts, lane = item % parts * tokens;
+        Val outputs = last - first, begin = first + piece * outputs / choice.pieces,
+            end = first + (piece + 1) * outputs / choice.pieces;
+        Val xTile = tile * o.x.tileSize() + lane, yTile = tile * o.y.tileSize() + lane;
+        withWeights([&](Weight weight) { emitPiece(begin, end, held, xTile, yTile, weight); });
+      });
+    };
+    Val groups = o.x.tiles / choice.tiles;
+    items(k.index(0), groups, choice.tiles);
+    if (choice.tiles > 1)
+      items(groups * choice.tiles, o.x.tiles % choice.tiles, 1);
   }
 
-  void emitPiece(Val piece, int64_t held, Val xTile, Val yTile, function_ref<Val(Val)> weight) {
+  void emitPiece(Val begin, Val end, int64_t held, Val xTile, Val yTile, Weight weight) {
     auto pass = [&](Val panel, bool load) {
-      k.loop(piece * walk.segments / choice.pieces, (piece + 1) * walk.segments / choice.pieces, 1, [&](Val output) {
+      k.loop(begin, end, 1, [&](Val output) {
         emitOutput(panels.begin(output, panel), panels.end(output, panel), held, load, xTile,
                    yTile + output * o.y.width, weight);
       });
@@ -76,7 +99,7 @@ private:
     k.loop(1, panels.count(), 1, [&](Val panel) { pass(panel, true); });
   }
 
-  void emitOutput(Val begin, Val end, int64_t held, bool load, Val xTile, Val yRow, function_ref<Val(Val)> weight) {
+  void emitOutput(Val begin, Val end, int64_t held, bool load, Val xTile, Val yRow, Weight weight) {
     auto places = [&](const Tokens &tokens, Val row) {
       Vals offsets;
       for (int64_t t = 0; t < held; ++t)
@@ -102,8 +125,6 @@ private:
   const SpmmChoice &choice;
   const Walk &walk;
   Panels panels;
-  Value weights; ///< in the order of the walk, if copied
-  Val copied;    ///< whether they fit
 };
 
 } // namespace

@@ -18,7 +18,8 @@ public:
       : o(o), k(o.k), choice(choice), panels(k, o.byInputs, o.y.features, choice.panel) {}
 
   void emit() {
-    int64_t tokens = choice.columns * o.lanes, parts = o.x.width / tokens, perTile = panels.count() * parts;
+    int64_t tokens = choice.columns * o.lanes, parts = o.x.width / tokens;
+    Val perTile = panels.count() * parts;
     k.parallel(o.x.tiles * perTile, [&](Val item) {
       Val tile = item / perTile, panel = item % perTile / parts, lane = item % parts * tokens;
       xTile = tile * o.x.tileSize() + lane;
