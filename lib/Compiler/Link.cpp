@@ -46,7 +46,11 @@ static Error runLinker(ArrayRef<std::string> objects, StringRef output, StringRe
   return createStringError("the linker failed: " + message + (text ? (*text)->getBuffer().str() : std::string()));
 }
 
-Error smet::linkProgram(ArrayRef<std::string> objects, StringRef path) {
+Error smet::linkProgram(ArrayRef<std::string> objects, StringRef name) {
+  // A link stays one: what it leads to is written.
+  SmallString<128> path(name);
+  if (sys::fs::is_symlink_file(name) && sys::fs::real_path(name, path))
+    return createStringError("cannot write '" + name + "': the link leads nowhere");
   if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) // the rename below would replace a device
     return createStringError("cannot write '" + path + "': it is not a regular file; choose another name");
   SmallString<128> directory;

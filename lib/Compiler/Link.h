@@ -9,8 +9,9 @@
 
 namespace smet {
 
-/// Links objects (bytes of ELF files) into a shared object by lld, adds the trailer and renames the result to `path`.
-llvm::Error linkProgram(llvm::ArrayRef<std::string> objects, llvm::StringRef path);
+/// Links objects (bytes of ELF files) into a shared object by lld, adds the trailer and renames the result to `name`,
+/// or to where that link leads.
+llvm::Error linkProgram(llvm::ArrayRef<std::string> objects, llvm::StringRef name);
 
 } // namespace smet
 

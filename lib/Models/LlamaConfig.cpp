@@ -148,6 +148,8 @@ Expected<LlamaConfig> LlamaConfig::parse(const json::Object &json) {
   LlamaConfig config;
   reader.read("vocab_size", config.vocabSize);
   reader.read("hidden_size", config.hiddenSize);
+  if (!reader.find("hidden_size")) // other keys may be left to their defaults, but {} is no model of 7B parameters
+    reader.problem("hidden_size is missing; this is not a Hugging Face LLaMA config.json");
   reader.read("intermediate_size", config.intermediateSize);
   reader.read("num_hidden_layers", config.numLayers);
   reader.read("num_attention_heads", config.numHeads);

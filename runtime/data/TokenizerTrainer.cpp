@@ -12,6 +12,9 @@ namespace {
 
 constexpr int64_t maxTrainingBytes = int64_t(256) << 20;
 
+/// Unknown, start, end, line break.
+constexpr int32_t reservedPieces = 4;
+
 class Lines final : public sentencepiece::SentenceIterator {
 public:
   explicit Lines(const std::vector<std::string> &lines) : lines(lines) {}
@@ -67,8 +70,9 @@ Status trainTokenizer(const TextFiles &text, int32_t vocabSize, const std::files
   auto lines = sampleLines(text);
   if (!lines)
     return std::unexpected(lines.error());
-  if (vocabSize <= 0)
-    return fail("cannot train a tokenizer of {} pieces", vocabSize);
+  if (vocabSize < reservedPieces)
+    return fail("cannot train a tokenizer of {} pieces: unknown, start, end and line break alone are {}", vocabSize,
+                reservedPieces);
   if (lines->empty())
     return fail("cannot train a tokenizer: '{}' has nothing but blanks", text.paths.front().string());
   Lines iterator(*lines);

@@ -257,8 +257,8 @@ Expected<int> runTrain(const fs::path &program, const TrainOptions &options) {
   return reportTraining(*result, options, loaded->instance->manifest());
 }
 
-/// Opens the checkpoint, prints its warnings and fills the program's tensors.
-static Status loadInto(Instance &instance, const fs::path &folder, bool complete) {
+/// Opens the checkpoint, prints its warnings and fills the program's tensors, if its tokens are those of `tokenizer`.
+static Status loadInto(Instance &instance, const fs::path &folder, const Tokenizer &tokenizer, bool complete) {
   auto checkpoint = locateCheckpoint(folder);
   if (!checkpoint)
     return std::unexpected(checkpoint.error());
@@ -266,6 +266,11 @@ static Status loadInto(Instance &instance, const fs::path &folder, bool complete
     return fail("{} holds no checkpoint", folder.string());
   for (const std::string &warning : (*checkpoint)->warnings)
     print(stderr, "smet: warning: {}\n", warning);
+  if ((*checkpoint)->state.tokenizerHash != tokenizer.hash())
+    return fail(
+        "{} was trained with another tokenizer: the same numbers stand for other pieces; give the run's own, or "
+        "leave --tokenizer out",
+        (*checkpoint)->path.string());
   return loadTensors(**checkpoint, checkpointTensors(instance.manifest(), instance.arena().base()), complete);
 }
 
@@ -295,7 +300,7 @@ Expected<int> runEval(const fs::path &program, EvalOptions options) {
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status ready = loadInto(instance, options.checkpoint, /*complete=*/true); !ready)
+  if (Status ready = loadInto(instance, options.checkpoint, corpus->tokenizer, /*complete=*/true); !ready)
     return std::unexpected(ready.error());
   auto shape = batchShape(instance.manifest());
   if (!shape)
@@ -343,7 +348,7 @@ Expected<int> runGenerate(const fs::path &program, GenerateCommand command) {
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status ready = loadInto(instance, command.checkpoint, /*complete=*/false); !ready)
+  if (Status ready = loadInto(instance, command.checkpoint, *tokenizer, /*complete=*/false); !ready)
     return std::unexpected(ready.error());
   GenerateOptions options = command.options;
   for (int64_t i = 0; i < command.count; ++i) {

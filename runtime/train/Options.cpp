@@ -97,6 +97,12 @@ const OptionInfo *findOption(std::string_view name) {
   return nullptr;
 }
 
+bool appliesTo(const OptionInfo &option, Method method) {
+  bool regrows = option.group == OptionGroup::Topology || option.name == "warmup-updates";
+  bool sparse = option.name == "density" || option.name == "block";
+  return method == Method::Smet || (!regrows && (!sparse || method == Method::Static));
+}
+
 //===----------------------------------------------------------------------===//
 // Text of one value
 //===----------------------------------------------------------------------===//

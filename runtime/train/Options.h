@@ -97,6 +97,10 @@ std::span<const OptionInfo> optionTable();
 std::string_view title(OptionGroup group);
 const OptionInfo *findOption(std::string_view name);
 
+/// Whether the option changes anything in a run by that method: prune and regrow belong to smet, a density and blocks
+/// to sparse layers.
+bool appliesTo(const OptionInfo &option, Method method);
+
 /// Reads `text` into the option's field. The error says what was expected, without naming the option.
 Status setOption(TrainOptions &options, const OptionInfo &option, std::string_view text);
 /// The field's value as setOption reads it.

@@ -186,7 +186,8 @@ TEST_F(BadInputTest, ResumingAsAnotherRun) {
   writeFile(folder / "more.txt", makeText(601));
   expect("smet train --resume --out run --data more.txt", 1, {differs + "number of tokens in the data ("});
   expect("smet train --config small.toml", 1, {"run holds a run at step 20: continue it with --resume"});
-  expect("smet train --config small.toml --resume none", 1, {"none holds no checkpoint to resume from"});
+  expect("smet train --config small.toml --resume none", 1, {"--resume: 'none' is not the folder of a run"});
+  expect("mkdir empty; smet train --config small.toml --resume empty", 1, {"empty holds no checkpoint to resume from"});
   expectNothingLost();
   expect(
       "smet train --resume --out run --steps 30 --prune-rate 0.1", 0,
@@ -235,8 +236,8 @@ TEST_F(BadInputTest, ConfigurationFiles) {
   expectConfig("dry-run = 1\n", {"c.toml:1: dry-run: expected true or false"});
   expectConfig("steps = 1\nsteps = 2\n", {"c.toml:2: "});
   expect("smet train --config none.toml", 1, {"none.toml: no such configuration file"});
-  expect("smet train --config ''", 2, {"--config: is empty"});
-  expect("smet train --preset ''", 2, {"--preset: is empty"});
+  expect("smet train --config ''", 1, {"--config: is empty"});
+  expect("smet train --preset ''", 1, {"--preset: is empty"});
 }
 
 TEST_F(BadInputTest, FlagsOfEvalAndGenerate) {
@@ -255,6 +256,14 @@ TEST_F(BadInputTest, FlagsOfEvalAndGenerate) {
   expectGenerate("--prompt $'\\xff'", "--prompt is not UTF-8");
   expectGenerate("--prompt \"$(cat text.txt)\"", "and the model's context only 64; shorten it");
   expectGenerate("--tokenizer none", "none");
+  ASSERT_EQ(
+      run("head -c 3000 text.txt > part.txt; smet tokenizer train --data part.txt --vocab-size 290 --out other.model"),
+      0)
+      << output;
+  expectGenerate("--tokenizer other.model", "was trained with another tokenizer");
+  expect("smet eval --checkpoint run --tokenizer other.model", 1,
+         {"run/step-00000001 was trained with another tokenizer"});
+  expect("cp tokenizer.model same.model; smet eval --checkpoint run --tokenizer same.model", 0, {"perplexity"});
   expect("smet eval --checkpoint run --batches -1", 1, {"--batches must be at least 0"});
   expect("smet eval --checkpoint run --threads -1", 1, {"--threads must be in [0, 4096]"});
   expect("smet eval --checkpoint none", 1, {"'none' is not the folder of a run"});

@@ -25,6 +25,15 @@
 // No call of libm's fma in place of it.
 // IMPORTS-NOT: fma
 
+// A link is followed; a device is no place for a program.
+// RUN: rm -f %t.link && ln -s %t.linked %t.link && touch %t.linked
+// RUN: smet-compile --module %s --cpu x86-64-v3 -o %t.link
+// RUN: test -L %t.link && cmp %t.v3 %t.linked
+// RUN: rm %t.linked && not smet-compile --module %s -o %t.link 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: not smet-compile --module %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEVICE
+// LINK: error: cannot write '{{.*}}.link': the link leads nowhere
+// DEVICE: error: cannot write '/dev/null': it is not a regular file; choose another name
+
 // RUN: not smet-compile --module %s --cpu skylake-avx51 -o %t 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not smet-compile --module %s --cpu pentium4m -o %t 2>&1 | FileCheck %s --check-prefix=NARROW
 // RUN: not smet-compile --module %s --cpu "" --cache %t.cache --request %s 2>&1 | FileCheck %s --check-prefix=BOTH

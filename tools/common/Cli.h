@@ -58,6 +58,10 @@ public:
       if (rt::Status set = setOption(options, *given.info, *value); !set)
         return rt::fail("--{}: {}", given.info->name, set.error().message);
     }
+    for (const Given &given : flags)
+      if (text(given.info->name) && !appliesTo(*given.info, options.method))
+        return rt::fail("--{} means nothing with --method {}; leave it out", given.info->name,
+                        rt::name(options.method));
     return {};
   }
 
@@ -93,6 +97,8 @@ inline rt::Status readResumed(rt::TrainOptions &options, const RunFlags &flags) 
   std::error_code error;
   if (fs::exists(run / "state.json", error))
     run = fs::absolute(run, error).lexically_normal().parent_path();
+  if (resume != "auto" && !fs::is_directory(run, error))
+    return rt::fail("--resume: '{}' is not the folder of a run", resume);
   if (!fs::exists(run / "config.toml", error))
     return {};
   rt::Status read = readToml(options, run / "config.toml");
@@ -179,6 +185,33 @@ inline void openStandardStreams() {
       open("/dev/null", O_RDWR);
 }
 
+/// When a word stands where a command is wanted: which, and what there is.
+inline std::string unknownCommand(const CLI::App &app) {
+  const CLI::App *at = &app;
+  while (!at->get_subcommands().empty())
+    at = at->get_subcommands().front();
+  std::vector<std::string> words = at->remaining();
+  std::string known;
+  for (const CLI::App *command : at->get_subcommands([](const CLI::App *) { return true; }))
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  if (known.empty() || words.empty() || words.front().starts_with("-"))
+    return "";
+  return fmt::format("there is no command '{}'; there are {}", words.front(), known);
+}
+
+/// Says what cannot be read, and returns the exit code: a value is an input like others, the rest a wrong command line.
+inline int explainCommandLine(const char *tool, const CLI::App &app, const CLI::ParseError &error) {
+  if (dynamic_cast<const CLI::ValidationError *>(&error) || dynamic_cast<const CLI::ConversionError *>(&error)) {
+    printError(tool, rt::Error{error.what()});
+    return rt::kError;
+  }
+  if (std::string message = unknownCommand(app); !message.empty()) {
+    printError(tool, rt::Error{message});
+    return rt::kUsage;
+  }
+  return app.exit(error) == 0 ? rt::kOk : rt::kUsage;
+}
+
 /// Parses, runs the command that `run` holds afterwards, and prints its error. Returns the exit code.
 inline int main(const char *tool, CLI::App &app, int argc, char **argv, const std::function<rt::Expected<int>()> &run) {
   openStandardStreams();
@@ -187,7 +220,7 @@ inline int main(const char *tool, CLI::App &app, int argc, char **argv, const st
     app.parse(argc, argv);
     code = run();
   } catch (const CLI::ParseError &error) {
-    code = app.exit(error) == 0 ? rt::kOk : rt::kUsage;
+    code = explainCommandLine(tool, app, error);
   }
   bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
   if (code && *code == rt::kOk && !written)

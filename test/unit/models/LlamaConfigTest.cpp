@@ -31,7 +31,7 @@ static ModelRequest tiny() {
 }
 
 TEST(LlamaConfig, DefaultsAreThoseOfHuggingFace) {
-  LlamaConfig config = parse("{}");
+  LlamaConfig config = parse(R"({"hidden_size": 4096})");
   EXPECT_EQ(config.vocabSize, 32000);
   EXPECT_EQ(config.hiddenSize, 4096);
   EXPECT_EQ(config.intermediateSize, 11008);
@@ -96,6 +96,11 @@ TEST(LlamaConfig, UnsupportedMathsNamesKeyAndValue) {
   };
   for (auto [text, message] : cases)
     EXPECT_THAT(parseError(text), HasSubstr(message)) << text;
+}
+
+TEST(LlamaConfig, WithoutAWidthIsNoModel) {
+  EXPECT_THAT(parseError("{}"), HasSubstr("hidden_size is missing"));
+  EXPECT_THAT(parseError(R"({"hidden_size": null})"), HasSubstr("hidden_size is missing"));
 }
 
 TEST(LlamaConfig, UnknownKeysAreListedTogether) {

@@ -55,7 +55,12 @@ TEST_F(CliTest, HelpTeaches) {
 TEST_F(CliTest, WrongCommandLineIsCodeTwo) {
   EXPECT_EQ(smet(""), 2);
   EXPECT_EQ(smet("train --bogus"), 2);
-  EXPECT_EQ(smet("fly"), 2);
+  EXPECT_EQ(smet("fly --high"), 2);
+  EXPECT_TRUE(printed("smet: error: there is no command 'fly'; there are train, eval, generate, ")) << output;
+  EXPECT_EQ(smet("tokenizer fly"), 2);
+  EXPECT_TRUE(printed("there is no command 'fly'; there are train\n")) << output;
+  EXPECT_EQ(smet("compile"), 2);
+  EXPECT_TRUE(printed("--out is required")) << output;
 }
 
 TEST_F(CliTest, BadInputIsCodeOneAndNamed) {
@@ -65,6 +70,16 @@ TEST_F(CliTest, BadInputIsCodeOneAndNamed) {
   };
   expect("train --density 0", "--density must be in (0, 1]");
   expect("train --block 16", "--block: expected ROWSxCOLS");
+  expect("eval --checkpoint x --threads many", "--threads");
+  expect("compile --out x --kind other", "--kind: other not in {train,infer}");
+  expect("train --method dense --density 0.5", "--density means nothing with --method dense; leave it out");
+  expect("train --method dense --block 1x1", "--block means nothing with --method dense");
+  expect("train --method static --prune-rate 0.1", "--prune-rate means nothing with --method static");
+  expect("train --method static --warmup-updates 3", "--warmup-updates means nothing with --method static");
+  expect("train --method static --density 0.1 --block 1x1", "no model: give --model");
+  expect("train --resume nowhere", "--resume: 'nowhere' is not the folder of a run");
+  expect("tokenizer train --data text.txt --out t.model --vocab-size 3",
+         "cannot train a tokenizer of 3 pieces: unknown, start, end and line break alone are 4");
   expect("train", "no model: give --model");
   expect("train --model none.json", "none.json");
   expect("train --model text.txt", "not a JSON object");
