@@ -59,6 +59,13 @@ TEST_F(KernelCacheTest, DensityAndMethodCompileNoKernel) {
   EXPECT_GT(block.found, block.compiled); // embedding, norms, attention, loss, dense optimizer
 }
 
+TEST_F(KernelCacheTest, ProcessorsShareNothing) {
+  Counts first = compile("--cpu x86-64-v4"), other = compile("--cpu skylake-avx512"); // vectors of the same width
+  EXPECT_EQ(other.compiled, first.compiled);
+  EXPECT_EQ(other.found, 0);
+  EXPECT_EQ(compile("--cpu x86-64-v4 --density 0.5").compiled, 0);
+}
+
 TEST_F(KernelCacheTest, ProgramOfKeptKernelsIsTheSame) {
   compile("", "first.smet");
   forgetPrograms();
