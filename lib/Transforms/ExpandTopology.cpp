@@ -78,7 +78,7 @@ struct ExpandDispatch : OpConversionPattern<DispatchOp> {
   LogicalResult matchAndRewrite(DispatchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const final {
     auto expanded = DispatchOp::create(rewriter, op.getLoc(), op.getResultTypes(), op.getKernelAttr(),
-                                       flatten(adaptor.getInputs()), flatten(adaptor.getInits()));
+                                       flatten(adaptor.getInputs()), flatten(adaptor.getInits()), op.getWorkAttr());
     expanded->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, expanded);
     return success();

@@ -58,6 +58,19 @@ OwningOpRef<func::FuncOp> buildKernel(KernelOpInterface op) {
   return kernel;
 }
 
+/// What the call has to do; none where a size is not known. Kernels know no nnz, so it is counted here.
+WorkAttr workOf(KernelOpInterface op) {
+  bool isKnown = llvm::all_of(op->getOperandTypes(), [](Type type) {
+    auto topology = dyn_cast<TopologyType>(type);
+    auto array = dyn_cast<ShapedType>(type);
+    return topology ? !ShapedType::isDynamic(topology.getNnz()) : !array || array.hasStaticShape();
+  });
+  if (!isKnown)
+    return {};
+  Work work = op.getWork();
+  return WorkAttr::get(op->getContext(), op->getName().getStringRef(), work.flops, work.bytes);
+}
+
 struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() final {
     ModuleOp module = getOperation();
@@ -87,8 +100,8 @@ struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPas
     }
     OpBuilder b(op);
     auto style = cast<DestinationStyleOpInterface>(op.getOperation());
-    auto dispatch =
-        DispatchOp::create(b, op->getLoc(), op->getResultTypes(), symbol, style.getDpsInputs(), style.getDpsInits());
+    auto dispatch = DispatchOp::create(b, op->getLoc(), op->getResultTypes(), symbol, style.getDpsInputs(),
+                                       style.getDpsInits(), workOf(op));
     dispatch->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     op->replaceAllUsesWith(dispatch);
     op->erase();

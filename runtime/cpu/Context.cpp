@@ -23,6 +23,13 @@ Expected<std::unique_ptr<Context>> Context::create(ThreadPool &pool) {
   return std::unique_ptr<Context>(new Context(pool, gemm->sgemm));
 }
 
+void Context::setTrace(Trace *trace) {
+  theTrace = trace;
+  table.trace = nullptr;
+  if (trace)
+    table.trace = [](smet_context *context, int64_t call) { Context::of(context).theTrace->mark(call); };
+}
+
 Context &Context::of(smet_context *context) {
   static_assert(std::is_standard_layout_v<Context>);
   return *reinterpret_cast<Context *>(context);

@@ -15,6 +15,14 @@
 
 namespace smet::rt {
 
+/// Listens to smet_context::trace.
+class Trace {
+public:
+  virtual ~Trace() = default;
+  /// The call of this index begins, and the one before it has ended; -1: nothing begins.
+  virtual void mark(int64_t call) = 0;
+};
+
 class Context {
 public:
   /// `pool` must outlive the context.
@@ -26,6 +34,8 @@ public:
   static Context &of(smet_context *context);
 
   ThreadPool &pool() { return *thePool; }
+  /// Who hears of the calls of entry points; null: nobody.
+  void setTrace(Trace *trace);
   /// The last message that a routine wrote.
   std::string_view message() const { return error.data(); }
 
@@ -34,6 +44,7 @@ private:
 
   smet_context table = {}; ///< first, so that `of` is a cast
   ThreadPool *thePool;
+  Trace *theTrace = nullptr;
   std::array<char, 1024> error = {};
 };
 

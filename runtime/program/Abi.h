@@ -105,6 +105,10 @@ struct smet_context {
   /// table: mask(i8) | positions(i32) coordinates t_positions t_coordinates t_perm(i32) |
   ///        rows cols block_rows block_cols nnz
   smet_routine topology_from_mask;
+
+  /// Null, or called by entry points before each of their calls with its index in the manifest's list of the entry
+  /// point's calls, and with -1 behind the last one: the hook of a profile.
+  void (*trace)(smet_context *context, int64_t call);
 };
 
 /// Indices of the function pointers above, in units of pointers.
@@ -120,6 +124,7 @@ enum smet_slot {
   SMET_SLOT_UPDATE_TOPOLOGY = 8,
   SMET_SLOT_REMAP = 9,
   SMET_SLOT_TOPOLOGY_FROM_MASK = 12,
+  SMET_SLOT_TRACE = 13,
 };
 
 /// An entry point of a program.

@@ -21,11 +21,16 @@ Expected<std::unique_ptr<Instance>> Instance::load(const std::filesystem::path &
   return std::unique_ptr<Instance>(new Instance(std::move(*program), std::move(*arena), std::move(*context)));
 }
 
-Expected<Outcome> Instance::run(std::string_view entry) {
+Expected<Outcome> Instance::run(std::string_view entry, Profile *profile) {
   auto function = program.entry(entry);
   if (!function)
     return std::unexpected(function.error());
-  switch (int32_t status = (*function)(context->abi(), theArena.base())) {
+  context->setTrace(profile);
+  int32_t status = (*function)(context->abi(), theArena.base());
+  context->setTrace(nullptr);
+  if (profile)
+    profile->mark(-1); // it may have ended early
+  switch (status) {
   case SMET_OK:
     return Outcome::Ok;
   case SMET_LOSS_NOT_FINITE:

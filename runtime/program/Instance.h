@@ -8,6 +8,7 @@
 
 #include "runtime/cpu/Context.h"
 #include "runtime/program/Arena.h"
+#include "runtime/program/Profile.h"
 #include "runtime/program/Program.h"
 
 namespace smet::rt {
@@ -23,8 +24,8 @@ public:
   /// Loads the program at `path`, unless this machine cannot run it; `pool` must outlive the instance.
   static Expected<std::unique_ptr<Instance>> load(const std::filesystem::path &path, ThreadPool &pool);
 
-  /// Runs an entry point to its end.
-  Expected<Outcome> run(std::string_view entry);
+  /// Runs an entry point to its end; its calls' times are added to `profile`, if given, which is that entry point's.
+  Expected<Outcome> run(std::string_view entry, Profile *profile = nullptr);
 
   const Manifest &manifest() const { return program.manifest(); }
   Arena &arena() { return theArena; }

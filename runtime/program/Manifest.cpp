@@ -149,6 +149,38 @@ Expected<SparseLayer> parseLayer(const json &object, size_t index) {
   return l;
 }
 
+Expected<CallInfo> parseCall(const json &object, std::string_view entry, size_t index) {
+  Reader in(object, fmt::format("call {} of '{}'", index, entry));
+  CallInfo call;
+  call.callee = in.string("callee");
+  call.op = in.string("op");
+  call.flops = in.integer("flops");
+  call.bytes = in.integer("bytes");
+  in.onlyKeys({"callee", "op", "flops", "bytes"});
+  if (in.error)
+    return std::unexpected(*in.error);
+  return call;
+}
+
+/// The calls of every entry point, and of nothing else.
+Status parseCalls(const json &object, Manifest &manifest) {
+  Reader in(object, "'calls'");
+  for (const std::string &entry : manifest.entryPoints) {
+    std::vector<CallInfo> &calls = manifest.calls[entry];
+    for (const json &item : in.array(entry.c_str())) {
+      auto call = parseCall(item, entry, calls.size());
+      if (!call)
+        return std::unexpected(call.error());
+      calls.push_back(std::move(*call));
+    }
+  }
+  if (!in.error && object.size() != manifest.calls.size())
+    in.report("names something that is no entry point");
+  if (in.error)
+    return std::unexpected(*in.error);
+  return {};
+}
+
 /// Names are unique, and nothing overlaps anything but workspace among itself.
 Status checkTensors(const std::vector<TensorInfo> &tensors) {
   std::set<std::string_view> names;
@@ -208,13 +240,15 @@ Expected<Manifest> Manifest::parse(std::string_view text) {
   m.instructionSets = in.strings("instruction_sets");
   m.arenaBytes = in.integer("arena_bytes");
   m.entryPoints = in.strings("entry_points");
-  json tensors = in.array("tensors"), layers = in.array("layers");
+  json calls = in.child("calls"), tensors = in.array("tensors"), layers = in.array("layers");
   m.config = in.child("config");
-  in.onlyKeys({"abi", "kind", "target", "cpu", "instruction_sets", "arena_bytes", "entry_points", "tensors", "layers",
-               "config"});
+  in.onlyKeys({"abi", "kind", "target", "cpu", "instruction_sets", "arena_bytes", "entry_points", "calls", "tensors",
+               "layers", "config"});
   if (in.error)
     return std::unexpected(*in.error);
 
+  if (auto ok = parseCalls(calls, m); !ok)
+    return std::unexpected(ok.error());
   for (const json &object : tensors) {
     auto tensor = parseTensor(object, m.tensors.size(), m.arenaBytes);
     if (!tensor)

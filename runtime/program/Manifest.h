@@ -10,6 +10,9 @@
 //     "instruction_sets": ["avx2", "fma", ...], runtime/program/InstructionSets.h
 //     "arena_bytes": 123456,
 //     "entry_points": ["init", "train_step", "eval_step", "update_topology"],
+//     "calls": {
+//       "train_step": [
+//         {"callee": "k_smet_spmm_83b1c2d4e5f6", "op": "smet.spmm", "flops": 262144, "bytes": 53300}, ...], ...},
 //     "tensors": [
 //       {"name": "model.layers.0.mlp.up_proj.weight", "role": "param", "dtype": "f32", "shape": [22, 16, 16],
 //        "offset": 4096, "bytes": 22528}, ...],
@@ -19,6 +22,11 @@
 //     "config": { ... what was compiled: "model" (the Hugging Face config), "batch", "seq_len", "padded_seq_len",
 //                 "method", "density", "block", "warmup_updates", ... }
 //   }
+//
+// Calls of every entry point, in order: smet_context::trace gives their indices. `callee` is a kernel, named as in the
+// IR, with the op that it is made of; or a routine of Abi.h, which is also its op. `flops` are floating-point
+// operations, a multiply-add two, any other operation or function one (routines: 0); `bytes` those that must at least
+// move: every operand once, what is updated twice.
 //
 // Names. A parameter has its Hugging Face name W. Its optimizer state is "W.m", "W.v" and, in a sparse layer,
 // "W.age"; the topology of a sparse layer is "W.topology.positions", ".coordinates", ".t_positions",
@@ -43,6 +51,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,16 +81,24 @@ struct SparseLayer {
   int64_t blocks() const { return (rows / blockRows) * (cols / blockCols); }
 };
 
+/// A call of an entry point.
+struct CallInfo {
+  std::string callee, op;
+  int64_t flops = 0, bytes = 0;
+};
+
 struct Manifest {
   std::string kind, target, cpu;
   std::vector<std::string> instructionSets;
   int64_t arenaBytes = 0;
   std::vector<std::string> entryPoints;
+  std::map<std::string, std::vector<CallInfo>, std::less<>> calls; ///< by entry point
   std::vector<TensorInfo> tensors;
   std::vector<SparseLayer> layers;
   nlohmann::json config;
 
-  /// Parses and checks: known fields and types, offsets aligned, inside the arena, bytes = shape * dtype.
+  /// Parses and checks: known fields and types, offsets aligned, inside the arena, bytes = shape * dtype, calls of
+  /// every entry point.
   static Expected<Manifest> parse(std::string_view json);
   const TensorInfo *find(std::string_view name) const;
 };

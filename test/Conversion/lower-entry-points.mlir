@@ -4,8 +4,20 @@
 // CHECK-DAG:   llvm.mlir.global internal constant @table_step_0(dense<[64, 16, 128]> : tensor<3xi64>)
 // CHECK-DAG:   llvm.mlir.global internal constant @table_step_1(dense<[128, 7, -1]> : tensor<3xi64>)
 // CHECK-DAG:   llvm.func @k.main(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+// The hook is slot 13 of the context, and may be missing.
+// CHECK:       llvm.func internal @trace(%[[C:.*]]: !llvm.ptr, %[[N:.*]]: i64) attributes {no_inline} {
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[C]][13]
+// CHECK:         %[[HOOK:.*]] = llvm.load %[[PLACE]]
+// CHECK:         %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK:         %[[PRESENT:.*]] = llvm.icmp "ne" %[[HOOK]], %[[NULL]]
+// CHECK:         llvm.cond_br %[[PRESENT]], ^[[CALL:.*]], ^[[DONE:.*]]
+// CHECK:       ^[[CALL]]:
+// CHECK:         llvm.call %[[HOOK]](%[[C]], %[[N]]) : !llvm.ptr, (!llvm.ptr, i64) -> ()
 // CHECK-LABEL: llvm.func @smet_step(
 // CHECK-SAME:    %[[CONTEXT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr) -> i32
+// Every call is announced by its number, and the end by -1.
+// CHECK:         %[[C0:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK:         llvm.call @trace(%[[CONTEXT]], %[[C0]])
 // CHECK:         %[[T0:.*]] = llvm.mlir.addressof @table_step_0
 // CHECK:         llvm.call @k.main(%[[CONTEXT]], %[[ARENA]], %[[T0]]) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
 // A value that is not finite ends the entry point with 1: x - x is NaN then.
@@ -19,6 +31,8 @@
 // CHECK:         llvm.return %[[ONE]]
 // The routine "fill" is slot 5 of the context; where it fails the entry point returns 2.
 // CHECK:       ^[[NEXT]]:
+// CHECK:         %[[C1:.*]] = llvm.mlir.constant(1 : i64)
+// CHECK:         llvm.call @trace(%[[CONTEXT]], %[[C1]])
 // CHECK:         %[[T1:.*]] = llvm.mlir.addressof @table_step_1
 // CHECK:         %[[SLOT:.*]] = llvm.getelementptr %[[CONTEXT]][5]
 // CHECK:         %[[FILL:.*]] = llvm.load %[[SLOT]]
@@ -26,6 +40,8 @@
 // CHECK:         %[[BAD:.*]] = llvm.icmp "ne" %[[STATUS]],
 // CHECK:         llvm.cond_br %[[BAD]]
 // CHECK:         llvm.mlir.constant(2 : i32)
+// CHECK:         %[[END:.*]] = llvm.mlir.constant(-1 : i64)
+// CHECK:         llvm.call @trace(%[[CONTEXT]], %[[END]])
 // CHECK:         %[[OK:.*]] = llvm.mlir.constant(0 : i32)
 // CHECK-NEXT:    llvm.return %[[OK]]
 func.func @step(%arena: memref<256xi8>) {

@@ -1,7 +1,7 @@
 // RUN: smet-opt %s -smet-plan-memory -split-input-file -verify-diagnostics | FileCheck %s
 
 // Two entry points share the place of an argument. %a and %c never live together and share theirs.
-// CHECK:       module attributes {smet.manifest = {{.*}}arena_bytes\22:1024{{.*}}entry_points\22:[\22f\22,\22g\22]
+// CHECK:       module attributes {smet.manifest = {{.*}}arena_bytes\22:1024,\22calls\22:{\22f\22:[],\22g\22:[]}{{.*}}entry_points\22:[\22f\22,\22g\22]
 // CHECK-LABEL: func.func @f(%arg0: memref<1024xi8>)
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG:     %[[X:.*]] = memref.view %arg0[%[[C0]]][] : memref<1024xi8> to memref<64xf32>
@@ -37,9 +37,11 @@ func.func @g(%x: memref<32xf32> {smet.name = "x", smet.role = "input"}) {
 
 // -----
 
-// An allocation that an optimizer step reads is the parameter's gradient. What the other attributes say, and the target,
+// An allocation that an optimizer step reads is the parameter's gradient. Calls are listed in order, with the work that
+// they say; a routine moves its operands. What the other attributes say, and the target,
 // goes into the manifest. Nothing is freed.
 // CHECK:       module attributes
+// CHECK-SAME:    \22calls\22:{\22step\22:[{\22bytes\22:96,\22callee\22:\22k_smet_dense_adam_step_1\22,\22flops\22:112,\22op\22:\22smet.dense_adam_step\22},{\22bytes\22:32,\22callee\22:\22fill\22,\22flops\22:0,\22op\22:\22fill\22},{\22bytes\22:0,\22callee\22:\22k_other\22,\22flops\22:0,\22op\22:\22k_other\22}]}
 // CHECK-SAME:    \22config\22:{\22kind\22:\22train\22,\22target\22:\22cpu\22}
 // CHECK-SAME:    \22kind\22:\22train\22
 // CHECK-SAME:    \22layers\22:[1]
@@ -55,11 +57,19 @@ func.func @step(%w: memref<2x4xf32> {smet.name = "w", smet.role = "param"}) {
   %g = memref.alloc() : memref<2x4xf32>
   %unused = memref.alloc() : memref<1024xf32>
   smet.dispatch @k_smet_dense_adam_step_1::@main ins(%g : memref<2x4xf32>) outs(%w : memref<2x4xf32>)
+    {work = #smet.work<op = "smet.dense_adam_step", flops = 112, bytes = 96>}
+  smet.routine "fill" ins() outs(%w : memref<2x4xf32>) words [0, 0]
+  smet.dispatch @k_other::@main ins() outs()
   memref.dealloc %g : memref<2x4xf32>
   return
 }
 module @k_smet_dense_adam_step_1 {
   func.func @main(%g: memref<2x4xf32>, %w: memref<2x4xf32>) {
+    return
+  }
+}
+module @k_other {
+  func.func @main() {
     return
   }
 }

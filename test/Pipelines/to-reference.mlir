@@ -1,4 +1,4 @@
-// RUN: smet-opt %S/Inputs/layer.mlir --smet-to-entry-points --smet-to-reference | FileCheck %s --implicit-check-not='sparse_tensor' --implicit-check-not='{{[^"]linalg[.][a-z]}}' --implicit-check-not='bufferization' --implicit-check-not='tensor<' --implicit-check-not='memref.alloc' --implicit-check-not='memref.copy' --implicit-check-not='{{(nn|smet)[.](add|spmm|rms_norm|sddmm_adam)}}'
+// RUN: smet-opt %S/Inputs/layer.mlir --smet-to-entry-points --smet-to-reference | FileCheck %s --implicit-check-not='sparse_tensor' --implicit-check-not='{{[^"]linalg[.][a-z]}}' --implicit-check-not='bufferization' --implicit-check-not='tensor<' --implicit-check-not='memref.alloc' --implicit-check-not='memref.copy' --implicit-check-not='{{ (nn|smet)[.](add|spmm|rms_norm|sddmm_adam)}}'
 
 // Entry points on the arena; kernels are loops on memrefs of [T, F], without sparse_tensor and linalg.
 

@@ -1,6 +1,7 @@
 //===- smet-bench.cpp - measures kernels beside other programs ------------===//
 #include "Linear.h"
 #include "Peer.h"
+#include "Step.h"
 
 #include "tools/common/Cli.h"
 
@@ -63,8 +64,8 @@ static void addJob(CLI::App &app, LinearOptions &options) {
   app.add_option("--cache-dir", options.cache, "compiled programs")->type_name("DIR");
 }
 
-/// The seven linears of a layer of a LLaMA configuration: a size with a preset, or a config.json.
-static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
+/// A Hugging Face configuration: a size with a preset, or a config.json.
+static rt::Expected<nlohmann::json> readModel(const std::string &model) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path presets = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
@@ -73,15 +74,24 @@ static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
   if (!text)
     return rt::fail("--model {}: neither a preset (60m, 130m, 350m, 1b) nor a readable config.json", model);
   auto config = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object())
+    return rt::fail("{}: not a JSON object", file.string());
+  return config;
+}
+
+/// The seven linears of a layer of a LLaMA configuration.
+static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
+  auto config = readModel(model);
+  if (!config)
+    return std::unexpected(config.error());
   auto size = [&](const char *key, int64_t otherwise) {
-    return config.is_object() && config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                                         : otherwise;
+    return config->contains(key) && (*config)[key].is_number_integer() ? (*config)[key].get<int64_t>() : otherwise;
   };
   int64_t hidden = size("hidden_size", 0), ffn = size("intermediate_size", 0), heads = size("num_attention_heads", 1);
   int64_t kvHeads = size("num_key_value_heads", heads);
   if (hidden <= 0 || ffn <= 0 || heads <= 0 || kvHeads <= 0)
-    return rt::fail("{}: hidden_size, intermediate_size or the numbers of heads are missing or not positive",
-                    file.string());
+    return rt::fail("--model {}: hidden_size, intermediate_size or the numbers of heads are missing or not positive",
+                    model);
   int64_t head = size("head_dim", hidden / heads);
   return std::vector<Shape>{{heads * head, hidden},
                             {kvHeads * head, hidden},
@@ -92,12 +102,41 @@ static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
                             {hidden, ffn}};
 }
 
+/// The options of `step`. Those that a training run has are read as smet reads them.
+static void addStep(CLI::App &app, StepOptions &options, std::string &model) {
+  rt::TrainOptions &train = options.train;
+  auto add = [&](const char *flag, const char *name, const char *type, const char *help) {
+    const rt::OptionInfo *option = rt::findOption(name);
+    auto set = [&train, option](const std::string &text) {
+      if (rt::Status known = rt::setOption(train, *option, text); !known)
+        throw CLI::ValidationError(known.error().message);
+    };
+    app.add_option_function<std::string>(flag, set, help)->type_name(type)->default_str(optionText(train, *option));
+  };
+  app.add_option("--model", model, "60m, 130m, 350m, 1b, or a Hugging Face config.json")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  add("--method", "method", "METHOD", "smet, static or dense");
+  add("--density", "density", "D", "share of active blocks");
+  add("--block", "block", "RxC", "block of the topology");
+  add("--batch", "batch-size", "B", "sequences");
+  add("--seq-len", "seq-len", "T", "tokens of a sequence");
+  add("--threads", "threads", "P", "threads; 0: as many as there are processors");
+  app.add_option("--steps", options.steps, "steps that are measured; one more goes before")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--json", options.json, "write the results there, every sample included")->type_name("FILE");
+  add("--cache-dir", "cache-dir", "DIR", "compiled programs");
+}
+
 int main(int argc, char **argv) {
   CLI::App app("smet-bench measures compiled kernels beside other programs, in turn in one run.");
   app.require_subcommand(1);
   app.footer("\nExamples:\n"
              "  smet-bench linear --shape 1376x512 --density 0.1 --block 16x16\n"
-             "  smet-bench layer --model 350m --density 0.2 --block 8x8 --threads 2 --json layer.json\n");
+             "  smet-bench layer --model 350m --density 0.2 --block 8x8 --threads 2 --json layer.json\n"
+             "  smet-bench step --model 60m --method smet --batch 8 --seq-len 256 --threads 2\n");
   std::function<rt::Expected<int>()> command;
 
   LinearOptions options;
@@ -125,6 +164,21 @@ int main(int argc, char **argv) {
         return std::unexpected(shapes.error());
       options.job.layers = *shapes;
       return runLinear(options, "the seven linears of a layer of " + model);
+    };
+  });
+
+  StepOptions stepOptions;
+  CLI::App *step = app.add_subcommand("step", "a whole training step: where its time goes, by op");
+  addStep(*step, stepOptions, model);
+  step->callback([&] {
+    command = [&]() -> rt::Expected<int> {
+      auto config = readModel(model);
+      if (!config)
+        return std::unexpected(config.error());
+      stepOptions.model = *config;
+      if (rt::Status sound = rt::validate(stepOptions.train); !sound)
+        return std::unexpected(sound.error());
+      return runStep(stepOptions, "a training step of " + model);
     };
   });
 

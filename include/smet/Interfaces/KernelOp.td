@@ -50,6 +50,7 @@ class KernelOp<Dialect dialect, string mnemonic, list<string> inputs, list<strin
     bool isTokens(unsigned operand) {
       return ::smet::inOperandGroups(*this, {}] # !interleave(tokens, ", ") # [{}, operand);
     }
+    ::smet::Work getWork();
     bool isSlots(unsigned operand) {
       return ::smet::inOperandGroups(*this, {}] # !interleave(slots, ", ") # [{}, operand);
     }

@@ -5,6 +5,11 @@
 #include "mlir/IR/OpDefinition.h"
 
 namespace smet {
+/// Floating-point operations, and bytes moved between memory and the processor.
+struct Work {
+  int64_t flops = 0, bytes = 0;
+};
+
 /// Whether operand number `operand` of `op` belongs to one of the given ODS operand groups.
 template <typename OpT> bool inOperandGroups(OpT op, llvm::ArrayRef<unsigned> groups, unsigned operand) {
   return llvm::any_of(groups, [&](unsigned group) {

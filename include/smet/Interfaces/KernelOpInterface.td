@@ -1,6 +1,6 @@
 //===- KernelOpInterface.td - ops that become kernels ------*- tablegen -*-===//
 //
-// What outlining, token packing and nnz erasure need to know of an op, without knowing the op.
+// What outlining, token packing, nnz erasure and profiles need to know of an op, without knowing the op.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_INTERFACES_KERNELOPINTERFACE
@@ -21,6 +21,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether the operand of this number is an activation.", "bool", "isTokens", (ins "unsigned":$operand)>,
     InterfaceMethod<"Whether the operand of this number is a slot array.", "bool", "isSlots", (ins "unsigned":$operand)>,
+    InterfaceMethod<[{
+      What one run has to do at least. All operands must have static sizes. A multiply-add counts two operations, any
+      other arithmetic or function (exp, sqrt) one; an operand that is read or written counts its bytes once, one that
+      is updated twice.
+    }], "::smet::Work", "getWork">,
   ];
 }
 

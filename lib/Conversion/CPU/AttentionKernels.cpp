@@ -1,11 +1,10 @@
 //===- AttentionKernels.cpp - causal attention on token tiles -------------===//
 //
-// A tile of queries (or keys) sits in lanes; the other side is broadcast, so that scores, softmax and both products are
-// vectors over lanes. Probabilities exist for one pair of tiles at a time. The gradient recomputes them from the
-// log-sum-exp in two passes, each with one writer per output: dq with queries in lanes, dk and dv with keys in lanes.
+// A tile of queries sits in lanes and keys are broadcast, so that scores, softmax and products are vectors over lanes.
+// Probabilities exist for one pair of tiles at a time; the gradient recomputes them from the log-sum-exp.
 //
 //===----------------------------------------------------------------------===//
-#include "NNKernels.h"
+#include "Products.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,30 +14,6 @@ using namespace mlir;
 using namespace smet;
 
 namespace {
-
-/// out(m) = init(m) + sum over depth of a(m, d) * b(d) on a piece of the lanes: rows m in groups, one accumulator each.
-void multiply(KernelBuilder &k, int64_t rows, int64_t depth, function_ref<Val(Val, Val)> a, function_ref<Val(Val)> b,
-              function_ref<Val(Val)> init, function_ref<void(Val, Val)> out) {
-  constexpr int64_t group = 4; // with pieceOf's width: 16 registers of 32, or 8 of 16, beside those of b
-  auto emit = [&](Val first, int64_t count) {
-    Vals sums;
-    for (int64_t r = 0; r < count; ++r)
-      sums.push_back(init(first + k.index(r)));
-    sums = k.loop(0, depth, 1, sums, [&](Val d, Vals acc) -> Vals {
-      Val right = b(d);
-      for (int64_t r = 0; r < count; ++r)
-        acc[r] = k.fma(a(first + k.index(r), d), right, acc[r]);
-      return acc;
-    });
-    for (int64_t r = 0; r < count; ++r)
-      out(first + k.index(r), sums[r]);
-  };
-  int64_t full = rows / group * group;
-  if (full)
-    k.loop(0, full, group, [&](Val first) { emit(first, group); });
-  if (rows % group)
-    emit(k.index(full), rows % group);
-}
 
 /// Heads and tiles of an attention op.
 struct Shape {
@@ -68,7 +43,7 @@ struct Shape {
 struct Attention {
   KernelBuilder &k;
   Shape shape;
-  int64_t piece; ///< lanes that the products work on at a time
+  Product product; ///< with the tile's lanes
 
   Type vector() const { return k.vectorOf(shape.lanes, k.b.getF32Type()); }
   Val zero() const { return k.zero(vector()); }
@@ -84,45 +59,23 @@ struct Attention {
   /// s[row][lane] = scale * sum over d of broadcast[tileB][f + d][row] * inLanes[tileL][g + d][lane] into `scores`.
   void scores(const Tiles &broadcast, Val tileB, Val f, const Tiles &inLanes, Val tileL, Val g, Value scores,
               double scale) const {
-    forEachPiece([&](Val lane) {
-      multiply(
-          k, shape.lanes, shape.headDim,
-          [&](Val row, Val d) {
-            return k.load(broadcast.memref, {tileB, f + d, row});
-          },
-          [&](Val d) {
-            return k.loadVector(inLanes.memref, {tileL, g + d, lane}, piece);
-          },
-          [&](Val) { return k.zero(k.vectorOf(piece, k.b.getF32Type())); },
-          [&](Val row, Val sum) {
-            k.storeVector(sum * k.real(scale, sum.type()), scores, {row, lane});
-          });
-    });
+    product.emit(
+        shape.lanes, {0, 1, shape.headDim}, [&](Val, int64_t rows, Val) { return Vals(rows, product.zero()); },
+        [&](Val row, Val, Val d) {
+          return k.load(broadcast.memref, {tileB, f + d, row});
+        },
+        [&](Val, Val d, Val lane) {
+          return k.loadVector(inLanes.memref, {tileL, g + d, lane}, product.piece);
+        },
+        [&](Val row, Val lane, Val sum) {
+          k.storeVector(sum * k.real(scale, sum.type()), scores, {row, lane});
+        });
   }
 
   /// out[tileO][f + d][lane] += sum over rows of broadcast[tileB][g + d][row] * p[row][lane].
   void accumulate(const Tiles &broadcast, Val tileB, Val g, Value p, const Tiles &out, Val tileO, Val f) const {
-    forEachPiece([&](Val lane) {
-      multiply(
-          k, shape.headDim, shape.lanes,
-          [&](Val d, Val row) {
-            return k.load(broadcast.memref, {tileB, g + d, row});
-          },
-          [&](Val row) {
-            return k.loadVector(p, {row, lane}, piece);
-          },
-          [&](Val d) {
-            return k.loadVector(out.memref, {tileO, f + d, lane}, piece);
-          },
-          [&](Val d, Val sum) {
-            k.storeVector(sum, out.memref, {tileO, f + d, lane});
-          });
-    });
-  }
-
-  void forEachPiece(function_ref<void(Val)> body) const {
-    for (int64_t lane = 0; lane < shape.lanes; lane += piece)
-      body(lane);
+    product.emit(shape.headDim, shape.lanes, {broadcast.memref, {tileB}, g}, {p}, {out.memref, {tileO}, f},
+                 /*before=*/1);
   }
 
   void clear(const Tiles &out, Val tile, Val f) const {
@@ -143,7 +96,7 @@ struct AttentionKernel : CPUKernel<nn::AttentionOp> {
           o = Tiles::of(op.getO());
     if (failed(shape) || !keys || !values || !o)
       return failure();
-    Attention a{k, *shape, pieceOf(shape->lanes, target)};
+    Attention a{k, *shape, Product(k, target, shape->lanes)};
     int64_t lanes = shape->lanes;
     Type f32 = k.b.getF32Type();
     k.parallel(shape->tiles * shape->heads, [&](Val item) {
@@ -182,6 +135,8 @@ struct AttentionKernel : CPUKernel<nn::AttentionOp> {
   }
 };
 
+// A work item is a sequence and a kv head, so that dk and dv have one writer as well as dq: scores and dp, with queries
+// in lanes, are computed once and transposed for dk and dv, whose lanes are keys.
 struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::AttentionGradOp op, KernelBuilder &k) const final {
@@ -191,67 +146,45 @@ struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
     Tiles dq = Tiles::of(op.getDq()), dk = Tiles::of(op.getDk()), dv = Tiles::of(op.getDv());
     if (failed(shape) || !keys || !values || !o || !dO || !dq || !dk || !dv)
       return failure();
-    Attention a{k, *shape, pieceOf(shape->lanes, target)};
+    Attention a{k, *shape, Product(k, target, shape->lanes)};
     int64_t lanes = shape->lanes;
     Type f32 = k.b.getF32Type();
-    Value deltas = k.workspace({shape->heads, shape->tiles * lanes}, f32).get();
-    Value lse = op.getLse();
 
-    // dq: queries in lanes. delta = sum over d of do o; ds = p (dp - delta); dq += scale K ds.
-    k.parallel(shape->tiles * shape->heads, [&](Val item) {
-      Val tile = item / shape->heads, head = item % shape->heads;
-      Val f = head * shape->headDim, g = (head / shape->groupSize()) * shape->headDim;
-      Val first = tile / shape->tilesPerSequence * shape->tilesPerSequence;
-      Value p = k.stack({lanes, lanes}, f32).get(), dp = k.stack({lanes, lanes}, f32).get();
-      Val numbers = a.laneNumbers();
-      Val delta = k.loop(0, shape->headDim, 1, {a.zero()}, [&](Val d, Vals sum) -> Vals {
-        return {k.fma(o.load(k, tile, f + d), dO.load(k, tile, f + d), sum[0])};
-      })[0];
-      k.storeVector(delta, deltas, {head, tile * lanes});
-      Val norm = k.loadVector(lse, {head, tile * lanes}, lanes);
-      a.clear(dq, tile, f);
-      k.loop(first, tile + 1, 1, [&](Val keyTile) {
-        a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
-        a.scores(values, keyTile, g, dO, tile, f, dp, 1);
-        Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
-        k.loop(0, lanes, 1, [&](Val row) {
-          Val hidden = k.compare(KernelBuilder::Compare::gt, a.asLaneNumber(row), numbers);
-          Val probability = a.mask(same, hidden, k.exp(k.loadVector(p, {row, 0}, lanes) - norm), a.zero());
-          Val ds = probability * (k.loadVector(dp, {row, 0}, lanes) - delta) * k.real(shape->scale, a.vector());
-          k.storeVector(ds, p, {row, 0});
-        });
-        a.accumulate(keys, keyTile, g, p, dq, tile, f);
+    k.parallel(shape->sequences() * shape->kvHeads, [&](Val item) {
+      Val kvHead = item % shape->kvHeads, g = kvHead * shape->headDim;
+      Val begin = item / shape->kvHeads * shape->tilesPerSequence, end = begin + shape->tilesPerSequence;
+      Value p = k.stack({lanes, lanes}, f32).get(), ds = k.stack({lanes, lanes}, f32).get();
+      Value turned = k.stack({lanes, lanes}, f32).get();
+      k.loop(begin, end, 1, [&](Val tile) {
+        a.clear(dk, tile, g);
+        a.clear(dv, tile, g);
       });
-    });
-
-    // dk, dv: keys in lanes, the query heads of the group and the later query tiles in order.
-    k.parallel(shape->tiles * shape->kvHeads, [&](Val item) {
-      Val tile = item / shape->kvHeads, kvHead = item % shape->kvHeads;
-      Val g = kvHead * shape->headDim;
-      Val end = (tile / shape->tilesPerSequence + 1) * shape->tilesPerSequence;
-      Value p = k.stack({lanes, lanes}, f32).get(), dp = k.stack({lanes, lanes}, f32).get();
-      Val numbers = a.laneNumbers();
-      a.clear(dk, tile, g);
-      a.clear(dv, tile, g);
       k.loop(kvHead * shape->groupSize(), (kvHead + 1) * shape->groupSize(), 1, [&](Val head) {
         Val f = head * shape->headDim;
-        k.loop(tile, end, 1, [&](Val queryTile) {
-          a.scores(q, queryTile, f, keys, tile, g, p, shape->scale);
-          a.scores(dO, queryTile, f, values, tile, g, dp, 1);
-          Val same = k.compare(KernelBuilder::Compare::eq, queryTile, tile);
-          k.loop(0, lanes, 1, [&](Val row) {
-            Val token = queryTile * lanes + row;
-            Val hidden = k.compare(KernelBuilder::Compare::gt, numbers, a.asLaneNumber(row));
-            Val score = k.loadVector(p, {row, 0}, lanes) - k.broadcast(k.load(lse, {head, token}), lanes);
-            Val probability = a.mask(same, hidden, k.exp(score), a.zero());
-            Val ds = probability *
-                     (k.loadVector(dp, {row, 0}, lanes) - k.broadcast(k.load(deltas, {head, token}), lanes)) *
-                     k.real(shape->scale, a.vector());
-            k.storeVector(probability, p, {row, 0});
-            k.storeVector(ds, dp, {row, 0});
+        k.loop(begin, end, 1, [&](Val tile) {
+          Val delta = k.loop(0, shape->headDim, 1, {a.zero()}, [&](Val d, Vals sum) -> Vals {
+            return {k.fma(o.load(k, tile, f + d), dO.load(k, tile, f + d), sum[0])};
+          })[0];
+          Val norm = k.loadVector(op.getLse(), {head, tile * lanes}, lanes), numbers = a.laneNumbers();
+          a.clear(dq, tile, f);
+          k.loop(begin, tile + 1, 1, [&](Val keyTile) {
+            a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
+            a.scores(values, keyTile, g, dO, tile, f, ds, 1);
+            Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
+            // delta = do . o; ds = scale p (dp - delta)
+            k.loop(0, lanes, 1, [&](Val row) {
+              Val hidden = k.compare(KernelBuilder::Compare::gt, a.asLaneNumber(row), numbers);
+              Val probability = a.mask(same, hidden, k.exp(k.loadVector(p, {row, 0}, lanes) - norm), a.zero());
+              Val scaled = probability * k.real(shape->scale, a.vector());
+              k.storeVector(probability, p, {row, 0});
+              k.storeVector(scaled * (k.loadVector(ds, {row, 0}, lanes) - delta), ds, {row, 0});
+            });
+            a.accumulate(keys, keyTile, g, ds, dq, tile, f);
+            transpose(k, target, k.index(lanes), lanes, {p}, {turned});
+            a.accumulate(dO, tile, f, turned, dv, keyTile, g);
+            transpose(k, target, k.index(lanes), lanes, {ds}, {turned});
+            a.accumulate(q, tile, f, turned, dk, keyTile, g);
           });
-          a.accumulate(dO, queryTile, f, p, dv, tile, g);
-          a.accumulate(q, queryTile, f, dp, dk, tile, g);
         });
       });
     });
@@ -271,7 +204,7 @@ struct CachedAttentionKernel : CPUKernel<nn::CachedAttentionOp> {
     int64_t lanes = keys.lanes;
     Type f32 = k.b.getF32Type();
     Attention a{k, Shape{heads, static_cast<int64_t>(op.getNumKvHeads()), headDim, lanes, keys.tiles, keys.tiles, 0},
-                lanes};
+                Product(k, target, lanes)};
     Val position = k.toIndex(k.load(op.getPosition(), {}));
     Val last = position / lanes, lane = position % lanes;
     k.loop(0, keys.features, 1, [&](Val f) {

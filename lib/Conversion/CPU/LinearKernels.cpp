@@ -1,71 +1,73 @@
-//===- LinearKernels.cpp - dense linear layers by the GEMM provider -------===//
-#include "NNKernels.h"
+//===- LinearKernels.cpp - dense linear layers ----------------------------===//
+//
+// What is loaded of the weight (a panel of its rows) or of a gradient is used for several token tiles, and what is
+// loaded of a tile for all rows of a panel.
+//
+//===----------------------------------------------------------------------===//
+#include "Products.h"
 
 using namespace mlir;
 using namespace smet;
 
 namespace {
 
-/// body(first, rows) over the rows of a matrix: full panels in parallel, then the rest.
-void parallelPanels(KernelBuilder &k, int64_t rows, int64_t panel, function_ref<void(Val, int64_t)> body) {
-  int64_t full = rows / panel, rest = rows % panel;
-  if (full)
-    k.parallel(full, [&](Val i) { body(i * panel, panel); });
-  if (rest)
-    body(k.index(full * panel), rest);
-}
-
-// y[tile] = w x[tile]; a single token's threads share the rows of w.
+// y[tile] = w x[tile]; a single tile's threads share the rows of w.
 struct LinearKernel : CPUKernel<nn::LinearOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), y = Tiles::of(op.getY());
     if (!x || !y)
       return failure();
+    Product product(k, target, x.lanes);
     auto rows = [&](Val tile, Val first, int64_t count) {
-      k.gemm(k.matrix(op.getW(), {}, first, 0, count, x.features),
-             k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
-             k.matrix(y.memref, {tile}, first, 0, count, y.lanes), false, false, 1, 0);
+      product.emit(count, x.features, {op.getW(), {}, first}, {x.memref, {tile}}, {y.memref, {tile}, first});
     };
     if (x.tiles == 1)
-      parallelPanels(k, y.features, 256, [&](Val first, int64_t count) { rows(0, first, count); });
+      forPanels(k, y.features, 2 * productRows, /*parallel=*/true,
+                [&](Val first, int64_t count) { rows(0, first, count); });
     else
-      k.parallel(x.tiles, [&](Val tile) { rows(tile, 0, y.features); });
+      parallelGroups(k, x, [&](Val begin, Val end) {
+        // 512 KiB of the weight.
+        int64_t panel = evenPanel(y.features, std::max<int64_t>((1 << 17) / x.features, 8 * productRows));
+        forPanels(k, y.features, panel, /*parallel=*/false, [&](Val first, int64_t count) {
+          k.loop(begin, end, 1, [&](Val tile) { rows(tile, first, count); });
+        });
+      });
     return success();
   }
 };
 
-// dx[tile] = wᵀ dy[tile]
+// dx[tile] = sum over panels of w[panel]ᵀ dy[tile][panel], part by part of its features.
 struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearGradInputOp op, KernelBuilder &k) const final {
     Tiles dy = Tiles::of(op.getDy()), dx = Tiles::of(op.getDx());
     if (!dy || !dx)
       return failure();
-    k.parallel(dx.tiles, [&](Val tile) {
-      k.gemm(k.wrap(op.getW()), k.matrix(dy.memref, {tile}, 0, 0, dy.features, dy.lanes),
-             k.matrix(dx.memref, {tile}, 0, 0, dx.features, dx.lanes), true, false, 1, 0);
+    Product product(k, target, dx.lanes);
+    parallelGroups(k, dx, [&](Val begin, Val end) {
+      // 512 features of four tiles are 512 KiB, 128 rows of the weight 256 KiB.
+      forPanels(k, dx.features, evenPanel(dx.features, 512), /*parallel=*/false, [&](Val feature, int64_t features) {
+        forPanels(k, dy.features, productDepth, /*parallel=*/false, [&](Val first, int64_t count) {
+          k.loop(begin, end, 1, [&](Val tile) {
+            product.emit(features, count, {op.getW(), {}, first, feature, /*transposed=*/true},
+                         {dy.memref, {tile}, first}, {dx.memref, {tile}, feature}, /*before=*/first);
+          });
+        });
+      });
     });
     return success();
   }
 };
 
-// dw[rows] = sum over tiles of dy[tile][rows] x[tile]ᵀ, panel of rows by panel, tiles in order.
 struct LinearGradWeightKernel : CPUKernel<nn::LinearGradWeightOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearGradWeightOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy());
     if (!x || !dy)
       return failure();
-    parallelPanels(k, dy.features, 64, [&](Val first, int64_t count) {
-      auto multiply = [&](Val tile, float beta) {
-        k.gemm(k.matrix(dy.memref, {tile}, first, 0, count, dy.lanes),
-               k.matrix(x.memref, {tile}, 0, 0, x.features, x.lanes),
-               k.matrix(op.getDw(), {}, first, 0, count, x.features), false, true, 1, beta);
-      };
-      multiply(0, 0);
-      k.loop(1, x.tiles, 1, [&](Val tile) { multiply(tile, 1); });
-    });
+    OuterProduct product(k, target, x);
+    product.emit(dy, dy.features, op.getDw(), 0);
     return success();
   }
 };

@@ -66,6 +66,7 @@ public:
     for (Operation &op : function.front())
       if (failed(lower(op)))
         return failure();
+    trace(function.getLoc(), -1);
     returnStatus(function.getLoc(), SMET_OK);
     function.erase();
     return success();
@@ -111,6 +112,7 @@ private:
           words.push_back(given.getDimSize(dim));
     }
     Location loc = op.getLoc();
+    trace(loc, calls++);
     LLVM::CallOp::create(b, loc, kernelFunction(kernel), ValueRange{context, arena, table(loc, words)});
     return success();
   }
@@ -125,6 +127,7 @@ private:
         return failure();
     llvm::append_range(words, op.getWords());
     Location loc = op.getLoc();
+    trace(loc, calls++);
     Value status =
         callThroughContext(b, loc, context, *slot, b.getI32Type(), {context, arena, table(loc, words)}).getResult();
     Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), 0);
@@ -156,6 +159,38 @@ private:
              << operand.getType() << " is no view of the arena at a constant place";
     words.push_back(*offset);
     return success();
+  }
+
+  void trace(Location loc, int64_t call) {
+    Value number = LLVM::ConstantOp::create(b, loc, b.getI64Type(), call);
+    LLVM::CallOp::create(b, loc, traceFunction(), ValueRange{context, number});
+  }
+
+  /// void trace(context, call): calls the context's hook if there is one. A function, because there are a thousand
+  /// calls in a step and their blocks would have to be compiled.
+  LLVM::LLVMFuncOp traceFunction() {
+    constexpr StringLiteral name = "trace";
+    if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return existing;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    Location loc = function.getLoc();
+    Type nothing = LLVM::LLVMVoidType::get(b.getContext());
+    auto type = LLVM::LLVMFunctionType::get(nothing, {pointer, b.getI64Type()});
+    auto trace = LLVM::LLVMFuncOp::create(b, loc, name, type, LLVM::Linkage::Internal);
+    trace.setNoInline(true);
+    Block *entry = trace.addEntryBlock(b), *call = trace.addBlock(), *end = trace.addBlock();
+    b.setInsertionPointToEnd(entry);
+    Value hook = loadSlot(b, loc, trace.getArgument(0), SMET_SLOT_TRACE);
+    Value null = LLVM::ZeroOp::create(b, loc, pointer);
+    Value present = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, hook, null);
+    LLVM::CondBrOp::create(b, loc, present, call, end);
+    b.setInsertionPointToEnd(call);
+    LLVM::CallOp::create(b, loc, type, ValueRange{hook, trace.getArgument(0), trace.getArgument(1)});
+    LLVM::BrOp::create(b, loc, end);
+    b.setInsertionPointToEnd(end);
+    LLVM::ReturnOp::create(b, loc, ValueRange{});
+    return trace;
   }
 
   /// The kernel's function, declared here: it is compiled on its own.
@@ -204,7 +239,7 @@ private:
   OpBuilder b;
   Type pointer;
   Value context, arena;
-  int64_t tables = 0;
+  int64_t tables = 0, calls = 0;
 };
 
 struct LowerEntryPointsPass : smet::impl::LowerEntryPointsPassBase<LowerEntryPointsPass> {

@@ -3,6 +3,7 @@
 
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
+#include "smet/Interfaces/Work.h"
 
 #include "runtime/program/Abi.h"
 
@@ -254,9 +255,14 @@ private:
     for (func::FuncOp entry : entries)
       names.push_back(entry.getSymName().str());
 
+    json::Object calls;
+    for (func::FuncOp entry : entries)
+      calls[entry.getSymName()] = callsOf(entry);
+
     json::Object manifest{{"abi", SMET_ABI_VERSION},
                           {"arena_bytes", total},
                           {"entry_points", std::move(names)},
+                          {"calls", std::move(calls)},
                           {"tensors", std::move(list)},
                           {"layers", attribute(names::layers, "[]")},
                           {"config", attribute(names::config, "{}")}};
@@ -266,6 +272,25 @@ private:
     std::string text;
     llvm::raw_string_ostream(text) << json::Value(std::move(manifest));
     getOperation()->setAttr(names::manifest, StringAttr::get(&getContext(), text));
+  }
+
+  /// What smet-lower-entry-points makes calls of, in the order of its traces.
+  static llvm::json::Array callsOf(func::FuncOp entry) {
+    llvm::json::Array calls;
+    auto add = [&](StringRef callee, StringRef op, int64_t flops, int64_t bytes) {
+      calls.push_back(llvm::json::Object{{"callee", callee}, {"op", op}, {"flops", flops}, {"bytes", bytes}});
+    };
+    for (Operation &op : entry.front())
+      if (auto dispatch = dyn_cast<DispatchOp>(op)) {
+        StringRef kernel = dispatch.getKernel().getRootReference();
+        if (WorkAttr work = dispatch.getWorkAttr())
+          add(kernel, work.getOp(), work.getFlops(), work.getBytes());
+        else
+          add(kernel, kernel, 0, 0);
+      } else if (auto routine = dyn_cast<RoutineOp>(op)) {
+        add(routine.getName(), routine.getName(), 0, bytesOf(routine->getOperands()));
+      }
+    return calls;
   }
 
   /// JSON that an earlier stage left on the module.

@@ -1,17 +1,16 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse --split-input-file | FileCheck %s
 
-// Two passes, each with one writer of an element: dq with queries in lanes, then dk and dv with keys in lanes. The only
-// scratch beside pairs of tiles is one number per head and token.
+// One item of work is a sequence of a kv head, so that dq, dk and dv have one writer. Scratch are pairs of tiles: the
+// probabilities, ds, and either of them transposed.
 
 // CHECK-LABEL: func.func @main(
-// CHECK:         memref.alloc() : memref<4x128xf32>
 // CHECK-NOT:     memref.alloc()
-// CHECK:         scf.parallel
-// CHECK-COUNT-2:   memref.alloca() {{.*}} : memref<64x64xf32>
+// CHECK:         scf.parallel {{.*}} to (%c2)
+// CHECK-COUNT-3:   memref.alloca() {{.*}} : memref<64x64xf32>
 // CHECK:           math.exp {{.*}} : vector<64xf32>
-// CHECK:         scf.parallel
-// CHECK-COUNT-2:   memref.alloca() {{.*}} : memref<64x64xf32>
-// CHECK:           math.exp {{.*}} : vector<64xf32>
+// CHECK-NOT:       math.exp
+// CHECK:           vector.shuffle
+// CHECK-NOT:     scf.parallel
 !q = memref<2x32x64xf32>
 !k = memref<2x16x64xf32>
 func.func @main(%q: !q, %k: !k, %v: !k, %o: !q, %lse: memref<4x128xf32>, %do: !q, %dq: !q, %dk: !k, %dv: !k) {

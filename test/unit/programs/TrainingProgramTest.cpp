@@ -184,6 +184,45 @@ TEST(TrainingProgram, NoDenseGhost) {
     }
 }
 
+// The calls are announced one after the other, and the end. Their work is that of the model by formula: 2 FLOPs a token
+// and weight for each product, in the padded batch.
+TEST(TrainingProgram, TraceAndWorkFollowTheManifest) {
+  Training run(request("cpu"));
+  ASSERT_TRUE(run.instance);
+  run.step(1);
+  const Manifest &manifest = run.instance->manifest();
+  for (const char *entry : {"train_step", "update_topology"}) {
+    Profile profile(manifest.calls.at(entry));
+    ASSERT_TRUE(run.instance->run(entry, &profile));
+    int64_t calls = 0;
+    for (const Profile::Row &row : profile.byOp())
+      calls += row.calls;
+    EXPECT_EQ(calls, int64_t(manifest.calls.at(entry).size())) << entry;
+  }
+
+  std::map<std::string, CallInfo> sums;
+  for (const CallInfo &call : manifest.calls.at("train_step")) {
+    CallInfo &sum = sums[call.op];
+    sum.flops += call.flops;
+    sum.bytes += call.bytes;
+  }
+  const int64_t tokens = batch * 128, hidden = 64, pairs = batch * (128 * 129 / 2), heads = 4, headDim = 16, layers = 2;
+  int64_t active = 0;
+  for (const SparseLayer &layer : manifest.layers)
+    active += layer.nnz * layer.blockRows * layer.blockCols;
+  EXPECT_EQ(sums["smet.spmm"].flops, 2 * 2 * active * tokens) << "y and dx";
+  EXPECT_EQ(sums["smet.sddmm_adam"].flops, (2 * tokens + 14) * active);
+  EXPECT_EQ(sums["nn.linear_cross_entropy"].flops, (2 * hidden + 4) * tokens * vocabulary);
+  EXPECT_EQ(sums["nn.linear_cross_entropy_grad"].flops, (6 * hidden + 3) * tokens * vocabulary);
+  EXPECT_EQ(sums["nn.attention"].flops, layers * heads * pairs * (4 * headDim + 4));
+  EXPECT_EQ(sums["nn.attention_grad"].flops, layers * (heads * pairs * (10 * headDim + 6) + 2 * tokens * hidden));
+  EXPECT_EQ(sums["nn.rms_norm"].bytes, (2 * layers + 1) * 4 * (2 * tokens * hidden + hidden));
+  EXPECT_EQ(sums["nn.embedding"].bytes, 4 * tokens + 2 * 4 * tokens * hidden);
+  // 7 accesses of 4 bytes a weight (w, m, v twice, the gradient once), and lr and step; two matrices and five norms.
+  int64_t dense = 2 * vocabulary * hidden + (2 * layers + 1) * hidden;
+  EXPECT_EQ(sums["smet.dense_adam_step"].bytes, 28 * dense + 12 * (2 * layers + 3));
+}
+
 // DESIGN 4.3: fused optimizer, f32: d N (8 + 6 / B) bytes of moments, index and age, and 4 to 8 bytes a block for the
 // transposed index; positions come on top.
 TEST(TrainingProgram, StateMemoryFollowsTheFormula) {

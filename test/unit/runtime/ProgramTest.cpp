@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 using namespace smet::rt;
 using namespace smet::test;
 using nlohmann::json;
@@ -183,6 +185,7 @@ TEST_F(ProgramFileTest, SharedObjectWithoutManifestIsRefused) {
 TEST_F(ProgramFileTest, ListedEntryPointMustExist) {
   json manifest = testManifest();
   manifest["entry_points"].push_back("decode");
+  manifest["calls"]["decode"] = json::array();
   writeProgram(path, manifest, source);
   EXPECT_THAT(loadError(), HasSubstr("does not export it"));
 }
@@ -257,6 +260,53 @@ TEST(Manifest, MemoryReportAddsUp) {
   EXPECT_EQ(report.total, manifest->arenaBytes);
 }
 
+// Times come from the calls' marks, operations and bytes from the manifest, both by run.
+TEST(Profile, SumsByOpAndByCallee) {
+  std::vector<CallInfo> calls = {{"k_a", "smet.spmm", 100, 10}, {"fill", "fill", 0, 4}, {"k_b", "smet.spmm", 30, 2}};
+  Profile profile(calls);
+  for (int run = 0; run < 2; ++run) {
+    profile.mark(0);
+    profile.mark(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    profile.mark(2);
+    profile.mark(-1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // between runs: nobody's
+  }
+  auto byOp = profile.byOp();
+  ASSERT_EQ(byOp.size(), 2u);
+  EXPECT_EQ(byOp[0].name, "fill") << "the longest first";
+  EXPECT_GE(byOp[0].seconds, 0.010);
+  EXPECT_LT(byOp[0].seconds + byOp[1].seconds, 0.050);
+  EXPECT_EQ(byOp[1].name, "smet.spmm");
+  EXPECT_EQ(byOp[1].calls, 4);
+  EXPECT_EQ(byOp[1].flops, 2 * 130);
+  EXPECT_EQ(byOp[1].bytes, 2 * 12);
+  EXPECT_EQ(profile.byCallee().size(), 3u);
+}
+
+TEST_F(ProgramFileTest, ProfileHearsOfCallsUntilTheEntryPointEnds) {
+  ManifestBuilder b({"init", "stop"});
+  b.tensor("w", "param", "f32", {1});
+  for (const char *entry : {"init", "stop"})
+    b.manifest["calls"][entry] = {{{"callee", "k"}, {"op", "nn.add"}, {"flops", 3}, {"bytes", 5}}};
+  auto file = folder / "traced.smet";
+  writeProgram(file, b.manifest,
+               "int32_t smet_init(smet_context *c, char *a) { if (c->trace) c->trace(c, 0); *(float *)a += 1;"
+               "  if (c->trace) c->trace(c, -1); return SMET_OK; }\n"
+               "int32_t smet_stop(smet_context *c, char *a) { c->trace(c, 0); return SMET_LOSS_NOT_FINITE; }");
+  auto pool = ThreadPool::create(1);
+  auto instance = Instance::load(file, **pool);
+  ASSERT_TRUE(instance) << instance.error().message;
+  for (const char *entry : {"init", "stop"}) {
+    Profile profile((*instance)->manifest().calls.at(entry));
+    ASSERT_TRUE((*instance)->run(entry, &profile));
+    EXPECT_EQ(profile.byOp()[0].calls, 1) << entry;
+    EXPECT_EQ(profile.byOp()[0].flops, 3);
+  }
+  ASSERT_TRUE((*instance)->run("init")) << "and nobody hears when nobody listens";
+  EXPECT_EQ((*(*instance)->arena().tensor<float>("w"))[0], 2);
+}
+
 TEST(Manifest, ParsesLayers) {
   ManifestBuilder b({"init"});
   b.tensor("W", "param", "f32", {69, 16, 16});
@@ -295,6 +345,10 @@ TEST(Manifest, RefusesWhatIsWrong) {
   EXPECT_THAT(with([](json &m) { m.erase("instruction_sets"); }), HasSubstr("lacks 'instruction_sets'"));
   EXPECT_THAT(with([](json &m) { m["instruction_sets"] = {2}; }), HasSubstr("not a list of names"));
   EXPECT_THAT(with([](json &m) { m["colour"] = 1; }), HasSubstr("unknown field 'colour'"));
+  EXPECT_THAT(with([](json &m) { m["calls"].clear(); }), HasSubstr("'calls' lacks 'init'"));
+  EXPECT_THAT(with([](json &m) { m["calls"]["other"] = json::array(); }), HasSubstr("no entry point"));
+  EXPECT_THAT(with([](json &m) { m["calls"]["init"].push_back({{"callee", "fill"}}); }),
+              HasSubstr("call 0 of 'init' lacks 'op'"));
   EXPECT_THAT(with([](json &m) { m["tensors"][0]["role"] = "weight"; }), HasSubstr("unknown role 'weight'"));
   EXPECT_THAT(with([](json &m) { m["tensors"][0]["dtype"] = "f16"; }), HasSubstr("dtype 'f16'"));
   EXPECT_THAT(with([](json &m) { m["tensors"][0]["shape"] = {-3}; }), HasSubstr("not a list of sizes"));

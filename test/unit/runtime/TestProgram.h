@@ -44,9 +44,12 @@ public:
                 {"instruction_sets", nlohmann::json::array()},
                 {"arena_bytes", 0},
                 {"entry_points", entryPoints},
+                {"calls", nlohmann::json::object()},
                 {"tensors", nlohmann::json::array()},
                 {"layers", nlohmann::json::array()},
                 {"config", nlohmann::json::object()}};
+    for (const std::string &entry : entryPoints)
+      manifest["calls"][entry] = nlohmann::json::array();
   }
 
   /// Adds a tensor and returns its offset.

@@ -49,4 +49,18 @@ def Smet_AdamWAttr : Smet_Attr<"AdamW", "adamw"> {
   let genVerifyDecl = 1;
 }
 
+def Smet_WorkAttr : Smet_Attr<"Work", "work"> {
+  let summary = "what a kernel computes, and how much it has to do at least";
+  let description = [{
+    The op that a dispatched kernel is made of, its floating-point operations and the bytes that it must move, as
+    `KernelOpInterface` counts them. They stand at the call, because kernels know no nnz.
+
+    ```mlir
+    #smet.work<op = "smet.spmm", flops = 262144, bytes = 53300>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$op, "int64_t":$flops, "int64_t":$bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // SMET_DIALECT_SMET_SMETATTRS

@@ -406,7 +406,8 @@ def Smet_DispatchOp : Smet_CallLikeOp<"dispatch", [DeclareOpInterfaceMethods<Sym
   let description = [{
     `smet-outline-kernels` moves every kernel op into a function of its own; this is the call. Operands are whole
     arrays; the kernel's types may have `?` where the operand's size is known. It bufferizes in place on its inits,
-    where a plain call of a function without a body would copy them.
+    where a plain call of a function without a body would copy them. `work` says what the kernel computes and how much
+    it has to do; it ends up in the program's manifest, for profiles.
 
     ```mlir
     module @score {
@@ -423,7 +424,8 @@ def Smet_DispatchOp : Smet_CallLikeOp<"dispatch", [DeclareOpInterfaceMethods<Sym
 
     Source: DESIGN 3.4.
   }];
-  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyType>:$inputs, Variadic<AnyArray>:$inits);
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyType>:$inputs, Variadic<AnyArray>:$inits,
+                       OptionalAttr<Smet_WorkAttr>:$work);
   let assemblyFormat = [{
     $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($inits^ `:` type($inits))? `)` attr-dict
     (`->` type($results)^)?

@@ -1,0 +1,197 @@
+//===- Products.cpp - dense products on register tiles --------------------===//
+#include "Products.h"
+
+using namespace mlir;
+using namespace smet;
+
+Vals Matrix::at(Val i, Val j) const {
+  Vals indices(outer);
+  indices.push_back(row + (transposed ? j : i));
+  indices.push_back(column + (transposed ? i : j));
+  return indices;
+}
+
+Product::Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes)
+    : piece(pieceOf(lanes, target)), k(k), lanes(lanes) {}
+
+void Product::emit(int64_t rows, Terms terms, Initial initial, Left left, Right right, Result result) const {
+  auto group = [&](Val first, int64_t count, Val lane) {
+    auto row = [&](int64_t r) { return first + k.index(r); };
+    Vals sums = initial(first, count, lane);
+    sums = k.loop(terms.begin, terms.end, 1, sums, [&](Val i, Vals sums) -> Vals {
+      return k.loop(0, terms.depth, 1, sums, [&](Val d, Vals sums) -> Vals {
+        Val vector = right(i, d, lane);
+        for (int64_t r = 0; r < count; ++r)
+          sums[r] = k.fma(left(row(r), i, d), vector, sums[r]);
+        return sums;
+      });
+    });
+    for (int64_t r = 0; r < count; ++r)
+      result(row(r), lane, sums[r]);
+  };
+  k.loop(0, lanes, piece, [&](Val lane) {
+    int64_t full = rows / productRows * productRows;
+    if (full)
+      k.loop(0, full, productRows, [&](Val first) { group(first, productRows, lane); });
+    if (rows > full)
+      group(k.index(full), rows - full, lane);
+  });
+}
+
+Vals Product::loadIf(Val condition, const Matrix &c, Val row, int64_t rows, Val lane) const {
+  SmallVector<Type> types(rows, zero().type());
+  return k.ifElse(
+      condition, types,
+      [&] {
+        Vals loaded;
+        for (int64_t r = 0; r < rows; ++r)
+          loaded.push_back(k.loadVector(c.memref, c.at(row + k.index(r), lane), piece));
+        return loaded;
+      },
+      [&] { return Vals(rows, zero()); });
+}
+
+void Product::emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before) const {
+  auto chunk = [&](Val begin, int64_t size) {
+    Val adds = k.compare(KernelBuilder::Compare::gt, before + begin, 0);
+    emit(
+        rows, {0, 1, size}, [&](Val row, int64_t count, Val lane) { return loadIf(adds, c, row, count, lane); },
+        [&](Val row, Val, Val d) { return k.load(a.memref, a.at(row, begin + d)); },
+        [&](Val, Val d, Val lane) { return k.loadVector(b.memref, b.at(begin + d, lane), piece); },
+        [&](Val row, Val lane, Val sum) { k.storeVector(sum, c.memref, c.at(row, lane)); });
+  };
+  int64_t full = depth / productDepth * productDepth;
+  if (full)
+    k.loop(0, full, productDepth, [&](Val begin) { chunk(begin, productDepth); });
+  if (depth > full)
+    chunk(k.index(full), depth - full);
+}
+
+void smet::forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel,
+                     function_ref<void(Val, int64_t)> body) {
+  int64_t full = rows / size;
+  if (full && parallel)
+    k.parallel(full, [&](Val i) { body(i * size, size); });
+  else if (full)
+    k.loop(0, full * size, size, [&](Val first) { body(first, size); });
+  if (rows % size && parallel)
+    k.parallel(1, [&](Val) { body(k.index(full * size), rows % size); });
+  else if (rows % size)
+    body(k.index(full * size), rows % size);
+}
+
+/// Rows of a square become its columns: log2(n) steps, each of which exchanges halves of the rows' parts.
+static void transposeSquare(KernelBuilder &k, Vals &rows) {
+  int64_t n = rows.size();
+  for (int64_t half = n / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < n; ++lane) {
+      low.push_back(lane & half ? n + lane - half : lane);
+      high.push_back(lane & half ? n + lane : lane + half);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      if (!(i & half)) {
+        Val a = rows[i], b = rows[i + half];
+        rows[i] = k.shuffle(a, b, low);
+        rows[i + half] = k.shuffle(a, b, high);
+      }
+  }
+}
+
+void smet::transpose(KernelBuilder &k, const CPUTarget &target, Val rows, int64_t columns, const Matrix &from,
+                     const Matrix &to) {
+  int64_t side = target.vectorBits / 32;
+  Val squares = columns % side ? k.index(0) : rows / side * side;
+  k.loop(0, squares, side, [&](Val i) {
+    k.loop(0, columns, side, [&](Val j) {
+      Vals square;
+      for (int64_t r = 0; r < side; ++r)
+        square.push_back(k.loadVector(from.memref, from.at(i + k.index(r), j), side));
+      transposeSquare(k, square);
+      for (int64_t r = 0; r < side; ++r)
+        k.storeVector(square[r], to.memref, to.at(j + k.index(r), i));
+    });
+  });
+  k.loop(squares, rows, 1, [&](Val i) {
+    k.loop(0, columns, 1, [&](Val j) { k.store(k.load(from.memref, from.at(i, j)), to.memref, to.at(j, i)); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// OuterProduct
+//===----------------------------------------------------------------------===//
+
+OuterProduct::OuterProduct(KernelBuilder &k, const CPUTarget &target, const Tiles &x) : k(k), target(target), x(x) {
+  int64_t panels = llvm::divideCeil(x.features, panel);
+  transposed = k.workspace({panels, x.tiles * x.lanes, panel}, k.b.getF32Type()).get();
+  k.parallel(panels, [&](Val p) {
+    Val first = p * panel, count = k.min(k.index(x.features) - first, k.index(panel));
+    k.loop(0, x.tiles, 1, [&](Val tile) {
+      transpose(k, target, count, x.lanes, {x.memref, {tile}, first}, {transposed, {p}, tile * x.lanes});
+    });
+  });
+}
+
+void OuterProduct::emit(const Tiles &dy, int64_t rows, Value dw, Val first) const {
+  // 96 rows of 2,048 tokens of dy are 768 KiB, and stay in the second-level cache for all columns of a part.
+  constexpr int64_t partPanels = 4;
+  int64_t partRows = evenPanel(rows, 96);
+  int64_t full = x.features / panel, rest = x.features % panel;
+  // What is left of the columns is cut into whole vectors and single lanes.
+  int64_t vector = target.vectorBits / 32, wide = rest / vector * vector;
+  auto part = [&](Val row, int64_t count, Val item) {
+    k.loop(item * partPanels, k.min(item * partPanels + partPanels, k.index(full)), 1,
+           [&](Val p) { emitPart(dy, row, count, dw, first, p * panel, panel); });
+  };
+  auto tail = [&](Val row, int64_t count) {
+    if (wide)
+      emitPart(dy, row, count, dw, first, k.index(full * panel), wide);
+    if (rest > wide)
+      emitPart(dy, row, count, dw, first, k.index(full * panel + wide), rest - wide);
+  };
+  int64_t items = llvm::divideCeil(full, partPanels), total = items + (rest != 0);
+  int64_t fullRows = rows / partRows;
+  auto work = [&](Val row, int64_t count, Val item) {
+    if (!rest)
+      return part(row, count, item);
+    if (!items)
+      return tail(row, count);
+    k.ifElse(
+        k.compare(KernelBuilder::Compare::lt, item, k.index(items)), {},
+        [&]() -> Vals {
+          part(row, count, item);
+          return {};
+        },
+        [&]() -> Vals {
+          tail(row, count);
+          return {};
+        });
+  };
+  if (fullRows)
+    k.parallel(fullRows * total, [&](Val i) { work((i / total) * partRows, partRows, i % total); });
+  if (rows % partRows)
+    k.parallel(total, [&](Val i) { work(k.index(fullRows * partRows), rows % partRows, i); });
+}
+
+void OuterProduct::emitPart(const Tiles &dy, Val row, int64_t rows, Value dw, Val first, Val column,
+                            int64_t width) const {
+  // Tiles of a pass over dw, so that what it uses of x stays in the first-level cache.
+  int64_t pass = std::max<int64_t>(productDepth / x.lanes, 1);
+  Product product(k, target, width);
+  Matrix c{dw, {}, first + row, column};
+  Val p = column / panel, offset = column % panel;
+  k.loop(0, x.tiles, pass, [&](Val tile) {
+    Val end = k.min(tile + pass, k.index(x.tiles));
+    Val adds = k.compare(KernelBuilder::Compare::gt, tile, 0);
+    product.emit(
+        rows, {tile, end, x.lanes},
+        [&](Val r, int64_t count, Val lane) { return product.loadIf(adds, c, r, count, lane); },
+        [&](Val r, Val i, Val d) {
+          return k.load(dy.memref, {i, row + r, d});
+        },
+        [&](Val i, Val d, Val lane) {
+          return k.loadVector(transposed, {p, i * x.lanes + d, offset + lane}, product.piece);
+        },
+        [&](Val r, Val lane, Val sum) { k.storeVector(sum, dw, c.at(r, lane)); });
+  });
+}

@@ -1,0 +1,22 @@
+//===- Step.h - smet-bench step ---------------------------------*- C++ -*-===//
+#ifndef SMET_TOOLS_BENCH_STEP_H
+#define SMET_TOOLS_BENCH_STEP_H
+
+#include "runtime/train/Options.h"
+
+namespace smet::bench {
+
+struct StepOptions {
+  rt::TrainOptions train; ///< what is compiled, and threads
+  nlohmann::json model;   ///< the Hugging Face config
+  int64_t steps = 5;
+  std::filesystem::path json;
+};
+
+/// Measures whole training steps on random tokens and prints where their time goes, by op: beside the operations and
+/// bytes that the program's manifest counts, and what this machine would need for them at its limits.
+rt::Expected<int> runStep(const StepOptions &options, const std::string &title);
+
+} // namespace smet::bench
+
+#endif // SMET_TOOLS_BENCH_STEP_H
