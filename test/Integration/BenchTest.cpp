@@ -53,6 +53,31 @@ TEST_F(BenchTest, LayerOfAModel) {
   EXPECT_FALSE(results()["results"][1]["seconds"].contains("dx"));
 }
 
+// The parts add up to the step, and their operations to the formulas: 2 FLOPs a token and dense weight for each product.
+TEST_F(BenchTest, StepOfAModel) {
+  expect("smet-bench step --model model.json --method dense --batch 2 --seq-len 64 --threads 1 --steps 2 --json out.json",
+         0, {"a training step of model.json, method dense, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
+  nlohmann::json json = results();
+  std::map<std::string, nlohmann::json> ops;
+  double seconds = 0;
+  for (const nlohmann::json &op : json["ops"]) {
+    ops[op["op"]] = op;
+    if (op["op"].get<std::string>().find('.') != std::string::npos)
+      seconds += op["seconds"].get<double>();
+  }
+  EXPECT_NEAR(seconds, ops["step"]["seconds"].get<double>(), 1e-9);
+  EXPECT_LE(seconds, 1.01 * json["step_seconds"]["max"].get<double>());
+  EXPECT_EQ(json["step_seconds"]["samples"].size(), 2u);
+  double hidden = model["hidden_size"], ffn = model["intermediate_size"], layers = model["num_hidden_layers"];
+  double weights = layers * (4 * hidden * hidden + 3 * hidden * ffn);
+  for (const char *op : {"nn.linear", "nn.linear_grad_input", "nn.linear_grad_weight"}) {
+    EXPECT_EQ(ops[op]["flops"].get<double>(), 2 * weights * 128) << op;
+    EXPECT_EQ(ops[op]["calls"].get<double>(), 7 * layers) << op;
+  }
+  expect("smet-bench step --model model.json --method other", 2, {"--method"});
+  expect("smet-bench step --model model.json --density 2", 1, {"--density must be in (0, 1]"});
+}
+
 TEST_F(BenchTest, BadInput) {
   const std::string linear = "smet-bench linear --shape 64x96 --tokens 64 ";
   expect(linear + "--block 15x16", 1, {"blocks of 15x16 do not divide a 64x96 matrix"});
