@@ -29,7 +29,7 @@ std::vector<Profile::Row> Profile::sum(std::string CallInfo::*name) const {
   std::vector<Row> sorted;
   for (auto &[key, row] : rows)
     sorted.push_back(std::move(row));
-  std::ranges::stable_sort(sorted, std::ranges::greater(), &Row::seconds);
+  std::ranges::sort(sorted, std::ranges::greater(), &Row::seconds);
   return sorted;
 }
 
