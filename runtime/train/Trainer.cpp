@@ -122,11 +122,8 @@ TrainState Trainer::state() const {
   state.seed = static_cast<uint64_t>(options.seed);
   state.modelHash = sha256(manifest.config.dump());
   state.tokenizerHash = in.tokenizer.hash();
-  state.config = {{"program", manifest.config},
-                  {"layers", std::move(layers)},
-                  {"data_tokens", in.shard.size()},
-                  {"target", manifest.target},
-                  {"options", writeToml(options)}};
+  state.config = {{"program", manifest.config}, {"layers", std::move(layers)}, {"data_tokens", in.shard.size()},
+                  {"target", manifest.target},  {"cpu", manifest.cpu},         {"options", writeToml(options)}};
   state.progress = nlohmann::json::object();
   return state;
 }
@@ -172,6 +169,12 @@ Status Trainer::restore(const Checkpoint &saved) {
   in.progress.note(fmt::format("resumed from {} (step {})", saved.path.string(), done));
   if (std::string changed = changedSchedules(options, saved.state.config.value("options", "")); !changed.empty())
     in.progress.note("warning: the run goes on with other settings than it was started with: " + changed);
+  const std::string &cpu = in.instance.manifest().cpu;
+  if (std::string before = saved.state.config.value("cpu", cpu); before != cpu)
+    in.progress.note(
+        fmt::format("warning: the program was compiled for the processor {} until now and is for {}: the run "
+                    "goes on within rounding, not to the same bits",
+                    before, cpu));
   return {};
 }
 

@@ -45,6 +45,17 @@ TEST_F(ProcessorTest, IsWrittenDownAndGivenBack) {
   expect("cat r/config.toml", 0, {"cpu = \"x86-64-v3\"\n"});
 }
 
+TEST_F(ProcessorTest, ResumesOnAnotherOneWithAWarning) {
+  ASSERT_EQ(train("--cpu x86-64-v3 --stop-after 10"), 0) << output;
+  expect("smet train --resume --out run --stop-after 11", 0, {"resumed from run/step-00000010"});
+  EXPECT_THAT(output, ::testing::Not(::testing::HasSubstr("warning")));
+  expect("smet train --resume --out run --cpu x86-64-v2 --stop-after 12", 0,
+         {"warning: the program was compiled for the processor x86-64-v3 until now and is for x86-64-v2"});
+  // What reads a checkpoint is compiled for where it is read.
+  expect("sed -i 's/cpu = .*/cpu = \"no-such\"/' run/config.toml; smet eval --checkpoint run", 0, {"perplexity"});
+  expect("smet generate --checkpoint run --max-tokens 2 --prompt a", 0, {});
+}
+
 TEST_F(ProcessorTest, UnknownOnesAreRefused) {
   expect("smet train --config small.toml --cpu x86-64-v33", 1,
          {"smet: error: --cpu: unknown processor 'x86-64-v33'; did you mean 'x86-64-v3'? host, x86-64, "});

@@ -110,8 +110,8 @@ static Expected<int> compileCommand(const Sources &sources, const RunFlags &flag
   return kOk;
 }
 
-/// Compiles what a checkpoint's run trained, with the model as the checkpoint knows it. An empty `cache` becomes the
-/// run's.
+/// Compiles what a checkpoint's run trained, with the model as the checkpoint knows it, for this machine. An empty
+/// `cache` becomes the run's.
 static Expected<fs::path> compileTrained(const fs::path &folder, std::string_view kind, fs::path &cache) {
   auto options = runOptions(folder);
   if (!options)
@@ -124,6 +124,7 @@ static Expected<fs::path> compileTrained(const fs::path &folder, std::string_vie
   if (cache.empty())
     cache = options->cacheDir.text;
   options->cacheDir.text = cache.string();
+  options->cpu = TrainOptions().cpu; // the run's own need not be one that this machine can run
   const nlohmann::json program = (*checkpoint)->state.config.value("program", nlohmann::json::object());
   return compileFor(*options, program.value("model", nlohmann::json::object()), kind);
 }
