@@ -53,10 +53,12 @@ TEST_F(BenchTest, LayerOfAModel) {
   EXPECT_FALSE(results()["results"][1]["seconds"].contains("dx"));
 }
 
-// The parts add up to the step, and their operations to the formulas: 2 FLOPs a token and dense weight for each product.
+// The parts add up to the step, and their operations to the formulas: 2 FLOPs a token and dense weight for each
+// product.
 TEST_F(BenchTest, StepOfAModel) {
-  expect("smet-bench step --model model.json --method dense --batch 2 --seq-len 64 --threads 1 --steps 2 --json out.json",
-         0, {"a training step of model.json, method dense, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
+  expect(
+      "smet-bench step --model model.json --method dense --batch 2 --seq-len 64 --threads 1 --steps 2 --json out.json",
+      0, {"a training step of model.json, method dense, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
   nlohmann::json json = results();
   std::map<std::string, nlohmann::json> ops;
   double seconds = 0;
@@ -68,13 +70,14 @@ TEST_F(BenchTest, StepOfAModel) {
   EXPECT_NEAR(seconds, ops["step"]["seconds"].get<double>(), 1e-9);
   EXPECT_LE(seconds, 1.01 * json["step_seconds"]["max"].get<double>());
   EXPECT_EQ(json["step_seconds"]["samples"].size(), 2u);
+  EXPECT_TRUE(json["rivals"].empty());
   double hidden = model["hidden_size"], ffn = model["intermediate_size"], layers = model["num_hidden_layers"];
   double weights = layers * (4 * hidden * hidden + 3 * hidden * ffn);
   for (const char *op : {"nn.linear", "nn.linear_grad_input", "nn.linear_grad_weight"}) {
     EXPECT_EQ(ops[op]["flops"].get<double>(), 2 * weights * 128) << op;
     EXPECT_EQ(ops[op]["calls"].get<double>(), 7 * layers) << op;
   }
-  expect("smet-bench step --model model.json --method other", 2, {"--method"});
+  expect("smet-bench step --model model.json --method other", 1, {"--method: expected one of smet, static, dense"});
   expect("smet-bench step --model model.json --density 2", 1, {"--density must be in (0, 1]"});
 }
 
@@ -87,8 +90,40 @@ TEST_F(BenchTest, BadInput) {
   expect(linear + "--baseline text.txt", 1, {"cannot open text.txt"});
   expect(linear + "--baseline 'gone=exit 1'", 1, {"gone ended"});
   expect(linear + "--baseline 'broken=read job; echo error: no such library'", 1, {"broken", "no such library"});
-  expect(linear + "--baseline 'odd=read job; echo ready; read a; echo soon'", 1, {"expected seconds, got 'soon'"});
+  expect(linear + "--baseline 'odd=read job; echo ready; read a; echo soon'", 1, {"expected a number, got 'soon'"});
   expect("smet-bench layer --model nothing", 1, {"--model nothing: neither a preset"});
+}
+
+// A rival that takes a second a step and 300 MB.
+TEST_F(BenchTest, StepBesideAPeer) {
+  writeFile(folder / "rival.sh", "read job; echo \"$job\" > job.json; echo ready\n"
+                                 "while read layer op; do\n"
+                                 "  case $op in step) echo 1;; memory) echo 3e8;; esac\n"
+                                 "done\n");
+  expect("smet-bench step --model model.json --batch 2 --seq-len 64 --threads 1 --steps 3 --json out.json "
+         "--baseline 'rival=sh rival.sh'",
+         0, {"rival", "1000 (1000..1000)", "300"});
+  nlohmann::json json = results(), &rival = json["rivals"][0];
+  EXPECT_EQ(rival["step_seconds"]["samples"], (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(rival["resident_bytes"], 3e8);
+  EXPECT_DOUBLE_EQ(rival["over_smet"]["samples"][2], 1 / json["step_seconds"]["samples"][2].get<double>());
+  EXPECT_GT(json["resident_bytes"], json["arena_bytes"]);
+  auto job = nlohmann::json::parse(rt::readFile(folder / "job.json").value_or("{}"));
+  EXPECT_EQ(job["model"]["hidden_size"], model["hidden_size"]);
+  EXPECT_EQ(job["seq_len"], 64);
+}
+
+TEST_F(BenchTest, TopologyOfAModel) {
+  expect("smet-bench topology --model model.json --batch 2 --seq-len 64 --block 8x8 --updates 3 --json out.json", 0,
+         {"grow_random", "remap", "an update:", "100 of them between updates"});
+  nlohmann::json json = results();
+  EXPECT_EQ(json["update_seconds"]["samples"].size(), 3u);
+  double parts = 0;
+  for (auto &[name, seconds] : json["parts"].items())
+    parts += seconds.get<double>();
+  EXPECT_LE(parts, 1.01 * json["update_seconds"]["max"].get<double>());
+  EXPECT_DOUBLE_EQ(json["share"], json["update_seconds"]["median"].get<double>() /
+                                      (100 * json["step_seconds"]["median"].get<double>()));
 }
 
 // What smet-bench compiles: entry points as text.

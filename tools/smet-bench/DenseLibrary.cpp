@@ -3,6 +3,7 @@
 // Activations are feature-major [features][tokens], which makes each of the three products one plain row-major GEMM.
 //
 //===----------------------------------------------------------------------===//
+#include "Job.h"
 #include "Peer.h"
 #include "Statistics.h"
 

@@ -141,11 +141,11 @@ rt::Expected<int> runLinear(const LinearOptions &options, const std::string &tit
   for (const std::string &baseline : options.baselines) {
     if (baseline == "none")
       continue;
-    auto peer = Peer::start(baseline, job);
+    auto peer = Peer::start(baseline, job.toJson());
     if (!peer)
       return std::unexpected(peer.error());
     Peer &started = *peers.emplace_back(std::move(*peer));
-    contenders.push_back({started.name(), [&](size_t layer, Op op) { return started.run(layer, op); }, {}});
+    contenders.push_back({started.name(), [&](size_t layer, Op op) { return started.run(layer, name(op)); }, {}});
   }
   for (Contender &contender : contenders)
     contender.times.resize(wanted.size());

@@ -28,7 +28,7 @@ static rt::Expected<std::pair<std::string, std::string>> commandOf(const std::st
 /// A pair of ends, the first for reading; closed in other children.
 static bool openPipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
 
-rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const Job &job) {
+rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const nlohmann::json &job) {
   auto command = commandOf(what);
   if (!command)
     return std::unexpected(command.error());
@@ -45,7 +45,7 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const J
   // Between its measurements a peer must not spin: others are measured then.
   std::string script = fmt::format("export OMP_NUM_THREADS={0} MKL_NUM_THREADS={0} OMP_WAIT_POLICY=passive "
                                    "KMP_BLOCKTIME=0 OMP_DYNAMIC=false MKL_DYNAMIC=false; {1}",
-                                   job.threads, command->second);
+                                   job.at("threads").get<int64_t>(), command->second);
   const char *arguments[] = {"sh", "-c", script.c_str(), nullptr};
   int error = posix_spawn(&peer->child, "/bin/sh", &actions, nullptr, const_cast<char **>(arguments), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -55,7 +55,7 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const J
   peer->from = fdopen(answer[0], "r");
   if (error)
     return rt::fail("{} cannot be started: {}", peer->theName, std::strerror(error));
-  auto ready = peer->ask(job.toJson().dump());
+  auto ready = peer->ask(job.dump());
   if (!ready)
     return std::unexpected(ready.error());
   if (*ready != "ready")
@@ -88,8 +88,8 @@ rt::Expected<std::string> Peer::ask(const std::string &line) {
   return answer;
 }
 
-rt::Expected<double> Peer::run(size_t layer, Op op) {
-  auto answer = ask(fmt::format("{} {}", layer, bench::name(op)));
+rt::Expected<double> Peer::run(size_t layer, std::string_view op) {
+  auto answer = ask(fmt::format("{} {}", layer, op));
   if (!answer)
     return std::unexpected(answer.error());
   if (*answer == "none")
@@ -97,7 +97,7 @@ rt::Expected<double> Peer::run(size_t layer, Op op) {
   char *end = nullptr;
   double seconds = std::strtod(answer->c_str(), &end);
   if (*end || !(seconds > 0))
-    return rt::fail("{}: expected seconds, got '{}'", theName, *answer);
+    return rt::fail("{}: expected a number, got '{}'", theName, *answer);
   return seconds;
 }
 

@@ -1,20 +1,28 @@
 //===- Peer.h - other programs that do the same work ------------*- C++ -*-===//
 //
-// A peer is a child process, so that its threads and libraries are its own. It reads the job (Job::toJson, one line)
-// from stdin and answers "ready"; then for every line "LAYER OP" ("3 dx") it does this product once, on data of its
-// own, and answers the seconds that it took. A line that begins with "error" ends it, with the reason behind.
+// A peer is a child process, so that its threads and libraries are its own. It reads the job (one line of JSON) from
+// stdin and answers "ready"; then for every line "LAYER OP" ("3 dx") it does this work once, on data of its own, and
+// answers the seconds that it took, or "none" if it does not have it. A line that begins with "error" ends it, with the
+// reason behind. Jobs and ops:
+//
+//   linear, layer   Job::toJson                                              fwd, dx, dw of every layer
+//   step            {"model": a Hugging Face config, "batch", "seq_len",     of layer 0: step; memory, whose answer is
+//                    "threads"}                                              the bytes of memory that were resident at
+//                    most
+//
 // benchmarks/peers has those of other frameworks; dense GEMM libraries are served by smet-bench itself (servePeer).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_TOOLS_BENCH_PEER_H
 #define SMET_TOOLS_BENCH_PEER_H
 
-#include "Job.h"
-
 #include "runtime/support/Error.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <sys/types.h>
 
 namespace smet::bench {
@@ -22,13 +30,13 @@ namespace smet::bench {
 class Peer {
 public:
   /// `what` is "onednn" (the system's), a shared library with dnnl_sgemm or cblas_sgemm, or NAME=COMMAND.
-  static rt::Expected<std::unique_ptr<Peer>> start(const std::string &what, const Job &job);
+  static rt::Expected<std::unique_ptr<Peer>> start(const std::string &what, const nlohmann::json &job);
   ~Peer();
   Peer(const Peer &) = delete;
 
   const std::string &name() const { return theName; }
-  /// Seconds of one product; NaN if the peer does not have it.
-  rt::Expected<double> run(size_t layer, Op op);
+  /// The answer for one op, seconds mostly; NaN if the peer does not have it.
+  rt::Expected<double> run(size_t layer, std::string_view op);
 
 private:
   Peer() = default;

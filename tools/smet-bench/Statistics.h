@@ -14,9 +14,9 @@ struct Series {
 
   double median() const {
     std::vector<double> sorted = samples;
-    auto middle = sorted.begin() + sorted.size() / 2;
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
+    std::sort(sorted.begin(), sorted.end());
+    size_t last = sorted.size() - 1;
+    return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2;
   }
   double min() const { return *std::min_element(samples.begin(), samples.end()); }
   double max() const { return *std::max_element(samples.begin(), samples.end()); }

@@ -2,12 +2,15 @@
 #include "Step.h"
 
 #include "Machine.h"
+#include "Peer.h"
 #include "Table.h"
+#include "TrainingProgram.h"
 
-#include "runtime/cpu/Philox.h"
-#include "runtime/program/Instance.h"
 #include "runtime/support/Print.h"
-#include "runtime/train/CompilerProcess.h"
+
+#include <fstream>
+#include <thread>
+#include <unistd.h>
 
 namespace smet::bench {
 namespace {
@@ -67,39 +70,83 @@ nlohmann::json toJson(const std::vector<Part> &parts) {
   return list;
 }
 
-/// Random tokens; what pads a sequence is no target.
-rt::Status setInputs(rt::Instance &instance, const rt::TrainOptions &options, int64_t vocabulary) {
-  auto tokens = instance.arena().tensor<int32_t>("tokens"), targets = instance.arena().tensor<int32_t>("targets");
-  if (!tokens || !targets)
-    return std::unexpected((tokens ? targets : tokens).error());
-  int64_t padded = int64_t(tokens->size()) / options.batchSize;
-  for (size_t i = 0; i < tokens->size(); ++i) {
-    bool isPadding = int64_t(i) % padded >= options.seqLen;
-    uint32_t random = rt::philox4x32({uint32_t(i), 0, 0, 0}, {1, 0})[0];
-    (*tokens)[i] = isPadding ? 0 : int32_t(random % vocabulary);
-    (*targets)[i] = isPadding ? -1 : int32_t((random / 7) % vocabulary);
+/// A program beside ours that trains the dense model.
+struct Rival {
+  std::unique_ptr<Peer> peer;
+  Series times;
+  double memory = 0; ///< resident bytes at most
+};
+
+rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options) {
+  const rt::TrainOptions &train = options.train;
+  nlohmann::json job = {{"model", options.model},
+                        {"batch", train.batchSize},
+                        {"seq_len", train.seqLen},
+                        {"threads", train.threads ? train.threads : int64_t(std::thread::hardware_concurrency())}};
+  std::vector<Rival> rivals;
+  for (const std::string &baseline : options.baselines) {
+    auto peer = Peer::start(baseline, job);
+    if (!peer)
+      return std::unexpected(peer.error());
+    rivals.push_back({std::move(*peer), {}, 0});
   }
-  (*instance.arena().tensor<int32_t>("num_valid"))[0] = int32_t(options.batchSize * options.seqLen);
-  (*instance.arena().tensor<float>("lr"))[0] = 1e-3f;
-  (*instance.arena().tensor<int64_t>("seed"))[0] = options.seed;
-  return {};
+  return rivals;
 }
 
-/// The steps' times; a first step, which touches the arena's pages, is not among them.
-rt::Expected<Series> measure(rt::Instance &instance, int64_t steps, rt::Profile &profile) {
+/// Ours and the rivals' steps in turn. First steps, which touch new memory, are not among them.
+rt::Expected<Series> measure(TrainingProgram &program, std::vector<Rival> &rivals, int64_t steps,
+                             rt::Profile &profile) {
   Series times;
   for (int64_t step = 0; step <= steps; ++step) {
-    (*instance.arena().tensor<int64_t>("step"))[0] = step + 1;
-    rt::Expected<rt::Outcome> outcome = rt::Outcome::Ok;
-    double seconds = secondsOf([&] { outcome = instance.run("train_step", step > 0 ? &profile : nullptr); });
-    if (!outcome)
-      return std::unexpected(outcome.error());
-    if (*outcome != rt::Outcome::Ok)
-      return rt::fail("the loss of step {} is not finite", step + 1);
+    auto seconds = program.step(step > 0 ? &profile : nullptr);
+    if (!seconds)
+      return std::unexpected(seconds.error());
     if (step > 0)
-      times.samples.push_back(seconds);
+      times.samples.push_back(*seconds);
+    for (Rival &rival : rivals) {
+      auto theirs = rival.peer->run(0, "step");
+      if (!theirs)
+        return std::unexpected(theirs.error());
+      if (step > 0)
+        rival.times.samples.push_back(*theirs);
+    }
+  }
+  for (Rival &rival : rivals) {
+    auto memory = rival.peer->run(0, "memory");
+    if (!memory)
+      return std::unexpected(memory.error());
+    rival.memory = *memory;
   }
   return times;
+}
+
+/// Bytes of this process in memory.
+double residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * double(sysconf(_SC_PAGESIZE));
+}
+
+void print(const Series &times, double memory, const std::vector<Rival> &rivals) {
+  Table table{{{"", "ms a step", "memory MB", "time over smet's"}}};
+  auto add = [&](const std::string &name, const Series &series, double bytes, const std::string &ratio) {
+    table.rows.push_back({name, spread(series, 1e3), fmt::format("{:.0f}", bytes / 1e6), ratio});
+  };
+  add("smet", times, memory, "");
+  for (const Rival &rival : rivals)
+    add(rival.peer->name(), rival.times, rival.memory, spread(rival.times / times));
+  table.print();
+}
+
+nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Rival &rival : rivals)
+    list.push_back({{"name", rival.peer->name()},
+                    {"step_seconds", bench::toJson(rival.times)},
+                    {"over_smet", bench::toJson(rival.times / times)},
+                    {"resident_bytes", rival.memory}});
+  return list;
 }
 
 } // namespace
@@ -114,21 +161,17 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
             train.batchSize, train.seqLen, options.steps);
   std::fflush(stdout);
 
-  rt::CompilerProcess compiler{rt::findCompiler(), rt::cacheFolder(train.cacheDir.text), {}, stderr};
-  auto program = compiler.compile(rt::compileRequest(train, options.model, "train"));
+  auto program = TrainingProgram::create(train, options.model, **pool);
   if (!program)
     return std::unexpected(program.error());
-  auto instance = rt::Instance::load(*program, **pool);
-  if (!instance)
-    return std::unexpected(instance.error());
-  if (auto ready = setInputs(**instance, train, options.model.value("vocab_size", int64_t(1))); !ready)
-    return std::unexpected(ready.error());
-  if (auto begun = (*instance)->run("init"); !begun)
-    return std::unexpected(begun.error());
-  rt::Profile profile((*instance)->manifest().calls.at("train_step"));
-  auto times = measure(**instance, options.steps, profile);
+  auto rivals = startRivals(options);
+  if (!rivals)
+    return std::unexpected(rivals.error());
+  rt::Profile profile(program->manifest().calls.at("train_step"));
+  auto times = measure(*program, *rivals, options.steps, profile);
   if (!times)
     return std::unexpected(times.error());
+  double memory = residentBytes();
 
   std::vector<Part> parts = partsOf(profile, options.steps, machine);
   Part all = sum(parts, "step", [](const Part &) { return true; });
@@ -137,11 +180,17 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
   rows.push_back(rest);
   rows.push_back(all);
   print(rows, all.seconds);
-  rt::print("\nmilliseconds a step: {}, median (least..most)\n", spread(*times, 1e3));
-  nlohmann::json json = {
-      {"title", title},           {"machine", machine.toJson()},    {"config", (*instance)->manifest().config},
-      {"threads", train.threads}, {"step_seconds", toJson(*times)}, {"arena_bytes", (*instance)->manifest().arenaBytes},
-      {"ops", toJson(rows)}};
+  rt::print("\n");
+  print(*times, memory, *rivals);
+  nlohmann::json json = {{"title", title},
+                         {"machine", machine.toJson()},
+                         {"config", program->manifest().config},
+                         {"threads", train.threads},
+                         {"step_seconds", toJson(*times)},
+                         {"arena_bytes", program->manifest().arenaBytes},
+                         {"resident_bytes", memory},
+                         {"ops", toJson(rows)},
+                         {"rivals", toJson(*rivals, *times)}};
   if (rt::Status written = writeResults(json, options.json); !written)
     return std::unexpected(written.error());
   return 0;

@@ -10,11 +10,13 @@ struct StepOptions {
   rt::TrainOptions train; ///< what is compiled, and threads
   nlohmann::json model;   ///< the Hugging Face config
   int64_t steps = 5;
+  std::vector<std::string> baselines; ///< NAME=COMMAND of programs that train the dense model
   std::filesystem::path json;
 };
 
 /// Measures whole training steps on random tokens and prints where their time goes, by op: beside the operations and
-/// bytes that the program's manifest counts, and what this machine would need for them at its limits.
+/// bytes that the program's manifest counts, and what this machine would need for them at its limits. Then step time
+/// and memory beside other programs, in turn.
 rt::Expected<int> runStep(const StepOptions &options, const std::string &title);
 
 } // namespace smet::bench

@@ -2,6 +2,7 @@
 #include "Linear.h"
 #include "Peer.h"
 #include "Step.h"
+#include "Topology.h"
 
 #include "tools/common/Cli.h"
 
@@ -28,9 +29,9 @@ static std::string parsePair(const std::string &text, int64_t &first, int64_t &s
 /// An option of the form AxB.
 static CLI::Option *addPair(CLI::App &app, const char *flag, const char *type, const char *help, int64_t &first,
                             int64_t &second) {
-  auto set = [&first, &second](const std::string &text) {
+  auto set = [&first, &second, flag](const std::string &text) {
     if (std::string error = parsePair(text, first, second); !error.empty())
-      throw CLI::ValidationError(error);
+      throw CLI::ValidationError(flag, error);
   };
   return app.add_option_function<std::string>(flag, set, help)->type_name(type);
 }
@@ -102,27 +103,31 @@ static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
                             {hidden, ffn}};
 }
 
-/// The options of `step`. Those that a training run has are read as smet reads them.
-static void addStep(CLI::App &app, StepOptions &options, std::string &model) {
-  rt::TrainOptions &train = options.train;
+/// An option that a training run has, read as smet reads it.
+static void addTrainOption(CLI::App &app, rt::TrainOptions &train, const char *flag, const char *name, const char *type,
+                           const char *help) {
+  const rt::OptionInfo *option = rt::findOption(name);
+  auto set = [&train, option, flag](const std::string &text) {
+    if (rt::Status known = rt::setOption(train, *option, text); !known)
+      throw CLI::ValidationError(flag, known.error().message);
+  };
+  app.add_option_function<std::string>(flag, set, help)->type_name(type)->default_str(optionText(train, *option));
+}
+
+/// What step and topology have in common. `count` says what is repeated.
+static void addTraining(CLI::App &app, StepOptions &options, std::string &model, const char *count) {
   auto add = [&](const char *flag, const char *name, const char *type, const char *help) {
-    const rt::OptionInfo *option = rt::findOption(name);
-    auto set = [&train, option](const std::string &text) {
-      if (rt::Status known = rt::setOption(train, *option, text); !known)
-        throw CLI::ValidationError(known.error().message);
-    };
-    app.add_option_function<std::string>(flag, set, help)->type_name(type)->default_str(optionText(train, *option));
+    addTrainOption(app, options.train, flag, name, type, help);
   };
   app.add_option("--model", model, "60m, 130m, 350m, 1b, or a Hugging Face config.json")
       ->type_name("MODEL")
       ->capture_default_str();
-  add("--method", "method", "METHOD", "smet, static or dense");
   add("--density", "density", "D", "share of active blocks");
   add("--block", "block", "RxC", "block of the topology");
   add("--batch", "batch-size", "B", "sequences");
   add("--seq-len", "seq-len", "T", "tokens of a sequence");
   add("--threads", "threads", "P", "threads; 0: as many as there are processors");
-  app.add_option("--steps", options.steps, "steps that are measured; one more goes before")
+  app.add_option(count, options.steps, "how many are measured; one more goes before")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -136,7 +141,8 @@ int main(int argc, char **argv) {
   app.footer("\nExamples:\n"
              "  smet-bench linear --shape 1376x512 --density 0.1 --block 16x16\n"
              "  smet-bench layer --model 350m --density 0.2 --block 8x8 --threads 2 --json layer.json\n"
-             "  smet-bench step --model 60m --method smet --batch 8 --seq-len 256 --threads 2\n");
+             "  smet-bench step --model 60m --method smet --batch 8 --seq-len 256 --threads 2\n"
+             "  smet-bench topology --model 350m --block 1x1\n");
   std::function<rt::Expected<int>()> command;
 
   LinearOptions options;
@@ -167,20 +173,30 @@ int main(int argc, char **argv) {
     };
   });
 
-  StepOptions stepOptions;
-  CLI::App *step = app.add_subcommand("step", "a whole training step: where its time goes, by op");
-  addStep(*step, stepOptions, model);
-  step->callback([&] {
-    command = [&]() -> rt::Expected<int> {
+  StepOptions training;
+  auto withModel = [&](rt::Expected<int> (*run)(const StepOptions &, const std::string &), const char *what) {
+    return [&training, &model, run, what]() -> rt::Expected<int> {
       auto config = readModel(model);
       if (!config)
         return std::unexpected(config.error());
-      stepOptions.model = *config;
-      if (rt::Status sound = rt::validate(stepOptions.train); !sound)
+      training.model = *config;
+      if (rt::Status sound = rt::validate(training.train); !sound)
         return std::unexpected(sound.error());
-      return runStep(stepOptions, "a training step of " + model);
+      return run(training, what + model);
     };
-  });
+  };
+  CLI::App *step = app.add_subcommand("step", "a whole training step: where its time goes, by op");
+  addTraining(*step, training, model, "--steps");
+  addTrainOption(*step, training.train, "--method", "method", "METHOD", "smet, static or dense");
+  step->add_option("--baseline", training.baselines,
+                   "NAME=COMMAND of a program that trains the dense model, repeatable (see benchmarks/peers)")
+      ->type_name("WHAT");
+  step->callback([&] { command = withModel(runStep, "a training step of "); });
+
+  CLI::App *topology = app.add_subcommand("topology", "a topology update, beside the steps between two of them");
+  addTraining(*topology, training, model, "--updates");
+  addTrainOption(*topology, training.train, "--prune-rate", "prune-rate", "R", "share of the active blocks replaced");
+  topology->callback([&] { command = withModel(runTopology, "topology updates of "); });
 
   std::string library;
   CLI::App *serve =
