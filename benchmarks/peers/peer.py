@@ -11,7 +11,8 @@ import time
 
 
 class Job:
-    """A job of smet-bench linear or layer. layers: (rows N, columns K) of each weight; block: (R, C); tokens T; threads; density."""
+    """A job of smet-bench linear or layer: layers (rows N, columns K of each weight), block (R, C), tokens T, threads,
+    density."""
 
     def __init__(self, fields):
         self.layers = [tuple(shape) for shape in fields["layers"]]
@@ -43,8 +44,8 @@ class Job:
 
 def serve(products, read=Job):
     """Serves stdin. products(job) gives for each layer {"fwd": call, "dx": call, "dw": call}; a product that cannot be
-    done is missing. Each call returns when its result is there; what it returns is not used, unless it is a number: then
-    that is the answer, in place of the seconds. read makes the job of its JSON fields, threads among them."""
+    done is missing. Each call returns when its result is there; if it returns a number, that is the answer in
+    place of the seconds. read makes the job of its JSON fields, threads among them."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
     job = read(json.loads(sys.stdin.readline()))

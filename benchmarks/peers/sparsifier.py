@@ -32,16 +32,34 @@ func.func @main(%p: tensor<?xi32>, %c: tensor<?xi32>, %v: tensor<?xf32>, %x: ten
 def compile_module(text, folder):
     """The compiled @main of a module."""
     source = tempfile.mkdtemp(dir=folder)
-    options = "--sparsifier=enable-runtime-library=false vl=16 reassociate-fp-reductions=true enable-index-optimizations=true"
+    options = (
+        "--sparsifier=enable-runtime-library=false vl=16 reassociate-fp-reductions=true enable-index-optimizations=true"
+    )
     llvm = subprocess.run([LLVM + "mlir-opt", options], input=text, capture_output=True, text=True)
     if llvm.returncode:
         raise RuntimeError(llvm.stderr[:300])
-    ir = subprocess.run([LLVM + "mlir-translate", "--mlir-to-llvmir"], input=llvm.stdout, capture_output=True, text=True)
+    ir = subprocess.run(
+        [LLVM + "mlir-translate", "--mlir-to-llvmir"], input=llvm.stdout, capture_output=True, text=True
+    )
     with open(source + "/main.ll", "w") as file:
         file.write(ir.stdout)
     library = source + "/main.so"
-    subprocess.run([LLVM + "clang", "-O3", "-march=native", "-mprefer-vector-width=512", "-shared", "-fPIC",
-                    "-Wno-override-module", source + "/main.ll", "-o", library, "-lm"], check=True)
+    subprocess.run(
+        [
+            LLVM + "clang",
+            "-O3",
+            "-march=native",
+            "-mprefer-vector-width=512",
+            "-shared",
+            "-fPIC",
+            "-Wno-override-module",
+            source + "/main.ll",
+            "-o",
+            library,
+            "-lm",
+        ],
+        check=True,
+    )
     return ctypes.CDLL(library)._mlir_ciface_main
 
 
@@ -49,12 +67,22 @@ def descriptor(array):
     """The C form of a memref on an array, which must outlive it."""
 
     class MemRef(ctypes.Structure):
-        _fields_ = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p), ("offset", ctypes.c_int64),
-                    ("sizes", ctypes.c_int64 * array.ndim), ("strides", ctypes.c_int64 * array.ndim)]
+        _fields_ = [
+            ("allocated", ctypes.c_void_p),
+            ("aligned", ctypes.c_void_p),
+            ("offset", ctypes.c_int64),
+            ("sizes", ctypes.c_int64 * array.ndim),
+            ("strides", ctypes.c_int64 * array.ndim),
+        ]
 
     strides = [s // array.itemsize for s in array.strides]
-    return MemRef(array.ctypes.data, array.ctypes.data, 0, (ctypes.c_int64 * array.ndim)(*array.shape),
-                  (ctypes.c_int64 * array.ndim)(*strides))
+    return MemRef(
+        array.ctypes.data,
+        array.ctypes.data,
+        0,
+        (ctypes.c_int64 * array.ndim)(*array.shape),
+        (ctypes.c_int64 * array.ndim)(*strides),
+    )
 
 
 def product(function, arrays):
@@ -72,7 +100,10 @@ def products(job):
     import scipy.sparse
 
     side = job.block[0] if job.block[0] == job.block[1] and job.block[0] > 1 else 0
-    bsr = f"(i, j) -> (i floordiv {side} : dense, j floordiv {side} : compressed, i mod {side} : dense, j mod {side} : dense)"
+    bsr = (
+        f"(i, j) -> (i floordiv {side} : dense, j floordiv {side} : compressed, "
+        f"i mod {side} : dense, j mod {side} : dense)"
+    )
     folder = tempfile.mkdtemp()
     compiled = {}
 

@@ -1,7 +1,7 @@
 """PyTorch's training step of a dense LLaMA in f32: forward, backward and AdamW.
 
-The job of smet-bench step: {"model": a Hugging Face config, "batch": B, "seq_len": T, "threads": P}. Answers "0 step" with
-seconds and "0 memory" with the peak resident bytes of this process. With --compile the model goes through
+The job of smet-bench step: {"model": a Hugging Face config, "batch": B, "seq_len": T, "threads": P}. Answers
+"0 step" with seconds and "0 memory" with the peak resident bytes of this process. With --compile the model goes through
 torch.compile.
 """
 
@@ -32,7 +32,11 @@ class Layer(nn.Module):
         n = self.norms[0](x)
         split = lambda y, heads: y.view(b, t, heads, self.head).transpose(1, 2)
         rope = lambda y: y * cos + torch.cat((-y[..., self.head // 2 :], y[..., : self.head // 2]), -1) * sin
-        q, k, v = rope(split(self.q(n), self.heads)), rope(split(self.k(n), self.kv_heads)), split(self.v(n), self.kv_heads)
+        q, k, v = (
+            rope(split(self.q(n), self.heads)),
+            rope(split(self.k(n), self.kv_heads)),
+            split(self.v(n), self.kv_heads),
+        )
         a = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.kv_heads != self.heads)
         x = x + self.o(a.transpose(1, 2).reshape(b, t, -1))
         n = self.norms[1](x)
