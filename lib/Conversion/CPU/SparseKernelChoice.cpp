@@ -103,7 +103,9 @@ SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &tar
   // A row or column that is a whole block is used by all slots of its segment. Other blocks gather the side with fewer
   // features, which then stays in cache over a chunk; the other one is read once a chunk.
   choice.byColumns = wide || (!tall && !single && problem.cols > problem.rows);
-  choice.width = 4;
+  // Tiles of 4 x 4 sums, of 4 x 2 with 16 registers; of blocks of one weight, slots that share a row of dy in
+  // registers.
+  choice.width = single ? target.numRegisters / 4 : 4;
   choice.height = target.numRegisters >= 32 ? 4 : 2;
   int64_t gathered = choice.byColumns ? problem.rows : problem.cols;
   int64_t tokens = std::clamp<int64_t>(chunkBytes / (4 * gathered), minChunkTokens, maxChunkTokens);

@@ -39,7 +39,7 @@ struct SpmmChoice {
 /// How SDDMM walks the matrix and the tokens.
 struct SddmmChoice {
   bool byColumns;        ///< segments are column blocks; the rows of dy are gathered
-  int64_t height, width; ///< a tile of dot products: `width` rows of one side times `height` of the other
+  int64_t height, width; ///< a tile of dot products: `width` rows of one side times `height` (1 x 1: 1) of the other
   int64_t chunkTiles;    ///< token tiles that all entries use before the next ones
   int64_t panel;         ///< 1 x 1: inputs of a panel, where the density is above 1/3
   int64_t items;         ///< work items of a chunk, where there are enough entries

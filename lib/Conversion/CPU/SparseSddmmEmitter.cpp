@@ -120,7 +120,7 @@ void SddmmEmitter::addSingles(Val begin, Val end, const Gradients &gradients) {
     k.loop(full, tiles, 1, [&](Val tile) { chunk(tile, 1); });
 }
 
-/// The row of dy is loaded once for its slots, which are taken eight at a time, the rest in smaller powers of two.
+/// The row of dy is loaded once for its slots, which are taken `width` at a time, the rest in smaller powers of two.
 void SddmmEmitter::addRow(Val row, Val first, Val last, Val tile, int64_t tilesHeld, const Gradients &gradients) {
   Val dyOffset = offset(dy, tile, row);
   Vals held;
@@ -128,7 +128,7 @@ void SddmmEmitter::addRow(Val row, Val first, Val last, Val tile, int64_t tilesH
     for (int64_t n = 0; n < vectors; ++n)
       held.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
   Val begin = first;
-  for (int64_t size = std::min<int64_t>(lanes, 8); size; size /= 2) {
+  for (int64_t size = std::min(lanes, choice.width); size; size /= 2) {
     Val end = begin + (last - begin) / size * size;
     k.loop(begin, end, size, [&](Val entry) { addGroup(entry, size, tile, held, gradients); });
     begin = end;
