@@ -22,6 +22,7 @@ void smet::buildEntryPointPipeline(OpPassManager &pm) {
   pm.addPass(createBuildStepsPass());
   pm.addNestedPass<func::FuncOp>(createLowerLinearPass());
   pm.addNestedPass<func::FuncOp>(createFuseOptimizerPass());
+  pm.addNestedPass<func::FuncOp>(createFuseLossPass());
 }
 
 static void addBufferization(OpPassManager &pm) {

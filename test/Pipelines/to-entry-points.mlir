@@ -1,7 +1,7 @@
 // RUN: smet-opt %S/Inputs/layer.mlir --smet-to-entry-points | FileCheck %s --implicit-check-not='@forward' --implicit-check-not='smet.linear' --implicit-check-not='smet.sddmm{{ }}' --implicit-check-not='smet.adam_step'
 
 // From the forward alone: four entry points on tensors. The masked layer is SpMM, its gradient is fused with its optimizer
-// step, and that stands behind the last read of the old weight.
+// step, the loss with its gradient, and the step stands behind the last read of the old weight.
 
 // CHECK:       module attributes
 // CHECK-SAME:    smet.layers = "[{\22block\22:[16,16],\22cols\22:32,\22id\22:2,\22name\22:\22w\22,\22nnz\22:2,\22rows\22:32}]"
@@ -13,9 +13,8 @@
 // CHECK:         nn.rms_norm ins
 // CHECK:         smet.spmm
 // CHECK:         nn.add
-// CHECK:         %[[LOSS:.*]]:2 = nn.linear_cross_entropy ins
+// CHECK:         %[[LOSS:.*]]:3 = nn.linear_cross_entropy_with_grad ins
 // CHECK-NEXT:    smet.check_finite %[[LOSS]]#0
-// CHECK:         nn.linear_cross_entropy_grad
 // CHECK:         smet.spmm {{.*}}{transpose}
 // CHECK-NEXT:    smet.sddmm_adam
 // CHECK:         nn.rms_norm_grad

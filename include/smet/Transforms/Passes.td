@@ -113,6 +113,26 @@ def FuseOptimizerPass : Pass<"smet-fuse-optimizer", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::smet::SmetDialect"];
 }
 
+def FuseLossPass : Pass<"smet-fuse-loss", "::mlir::func::FuncOp"> {
+  let summary = "nn.linear_cross_entropy and its gradient become nn.linear_cross_entropy_with_grad";
+  let description = [{
+    The product with lm_head, a quarter of the two ops' work, is then computed once. The fused op stands where the loss
+    stood; a constant `dloss` moves before it. A log-sum-exp that another op reads, or a gradient by something that is
+    known later only, stays. Works on tensors; no errors.
+
+    ```mlir
+    %loss, %lse = nn.linear_cross_entropy ins(%x, %w, %targets, %n : ...) outs(%e0, %e1 : ...) -> ...
+    %dloss = nn.fill outs(%e2 : tensor<f32>) {value = 1.0 : f64} -> tensor<f32>
+    %dx, %dw = nn.linear_cross_entropy_grad ins(%x, %w, %targets, %n, %lse, %dloss : ...) outs(%e3, %e4 : ...) -> ...
+    // becomes
+    %dloss = nn.fill outs(%e2 : tensor<f32>) {value = 1.0 : f64} -> tensor<f32>
+    %loss, %dx, %dw = nn.linear_cross_entropy_with_grad ins(%x, %w, %targets, %n, %dloss : ...) outs(%e0, %e3, %e4 : ...)
+        -> ...
+    ```
+  }];
+  let dependentDialects = ["::smet::nn::NNDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
   let summary = "smet.linear becomes smet.spmm";
   let description = [{

@@ -67,7 +67,7 @@ struct LinearGradWeightKernel : CPUKernel<nn::LinearGradWeightOp> {
     if (!x || !dy)
       return failure();
     OuterProduct product(k, target, x);
-    product.emit(dy, dy.features, op.getDw(), 0);
+    product.emit(dy, k.index(0), k.index(x.tiles), dy.features, op.getDw());
     return success();
   }
 };

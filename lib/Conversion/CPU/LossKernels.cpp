@@ -1,6 +1,7 @@
-//===- LossKernels.cpp - lm_head and cross-entropy in vocabulary panels ---===//
+//===- LossKernels.cpp - lm_head and cross-entropy in panels and chunks ---===//
 //
-// Logits exist for one panel of the vocabulary and one token tile (forward) or all tiles (gradient) at a time.
+// Without a gradient, logits exist for one panel of the vocabulary and one token tile at a time. With it they are kept
+// for a chunk of tiles, over the whole vocabulary: lm_head is then multiplied once, not again for the gradient.
 //
 //===----------------------------------------------------------------------===//
 #include "Products.h"
@@ -13,12 +14,15 @@ namespace {
 /// What forward and gradient share: the operands and the parts of the work on one tile.
 struct Loss {
   KernelBuilder &k;
+  const CPUTarget &target;
   Tiles x;
-  Value w, targets;
+  Value w, targets, numValid;
   int64_t vocabulary;
 
-  Loss(KernelBuilder &k, Value x, Value w, Value targets)
-      : k(k), x(Tiles::of(x)), w(w), targets(targets), vocabulary(cast<MemRefType>(w.getType()).getDimSize(0)) {}
+  template <typename OpT>
+  Loss(OpT op, KernelBuilder &k, const CPUTarget &target)
+      : k(k), target(target), x(Tiles::of(op.getX())), w(op.getW()), targets(op.getTargets()),
+        numValid(op.getNumValid()), vocabulary(cast<MemRefType>(w.getType()).getDimSize(0)) {}
 
   bool valid() const {
     return x && vocabulary > 0 && cast<MemRefType>(targets.getType()).getDimSize(0) == x.tiles * x.lanes &&
@@ -26,12 +30,22 @@ struct Loss {
   }
   /// Rows of a panel of the vocabulary: at most 1 MiB of the weight, half of a common second-level cache.
   int64_t panelRows() const {
-    return std::min(vocabulary, std::clamp<int64_t>((1 << 18) / x.features, 16 * productRows, 512));
+    return evenPanel(vocabulary, std::clamp<int64_t>((1 << 18) / x.features, 16 * productRows, 512));
   }
-  Val vectorZero() const { return k.zero(k.vectorOf(x.lanes, k.b.getF32Type())); }
+  VectorType vector() const { return k.vectorOf(x.lanes, k.b.getF32Type()); }
+  Val vectorZero() const { return k.zero(vector()); }
+  Val lowest() const { return k.real(-1e30, vector()); }
   /// The logits of a panel's rows and a tile.
-  void multiply(const Product &product, Val first, int64_t rows, Val tile, const Matrix &logits) const {
-    product.emit(rows, x.features, {w, {}, first}, {x.memref, {tile}}, logits);
+  void multiply(Val first, int64_t rows, Val tile, const Matrix &logits) const {
+    Product(k, target, x.lanes).emit(rows, x.features, {w, {}, first}, {x.memref, {tile}}, logits);
+  }
+  /// Maximum, and sum of exponentials below it, of the logits so far and those of `rows` more, lane by lane.
+  std::pair<Val, Val> extend(Val top, Val sum, const Matrix &logits, int64_t rows) const {
+    auto load = [&](Val row) { return k.loadVector(logits.memref, logits.at(row, k.index(0)), x.lanes); };
+    Val larger = k.loop(0, rows, 1, {top}, [&](Val row, Vals top) -> Vals { return {k.max(top[0], load(row))}; })[0];
+    sum = k.loop(0, rows, 1, {sum * k.exp(top - larger)},
+                 [&](Val row, Vals sum) -> Vals { return {sum[0] + k.exp(load(row) - larger)}; })[0];
+    return {larger, sum};
   }
   /// Lanes whose target counts.
   Val isValid(Val tile) const {
@@ -46,41 +60,46 @@ struct Loss {
       k.ifThen(k.compare(KernelBuilder::Compare::lt, row, k.index(rows)), [&] { body(lane, row); });
     });
   }
+  /// Stores a tile's share of the loss, in double; `picked` are the targets' logits.
+  void storePartial(Val tile, Val lse, Val picked, Value partials) const {
+    Val terms = k.select(isValid(tile), lse - picked, vectorZero());
+    k.store(k.sum(k.cast(terms, k.b.getF64Type())), partials, {tile});
+  }
+  /// The mean over the valid targets, tiles in order.
+  void storeLoss(Value partials, Value loss) const {
+    Type f64 = k.b.getF64Type();
+    Val sum = k.loop(0, x.tiles, 1, {k.zero(f64)},
+                     [&](Val tile, Vals sum) -> Vals { return {sum[0] + k.load(partials, {tile})}; })[0];
+    k.store(k.cast(sum / k.cast(k.load(numValid, {}), f64), k.b.getF32Type()), loss, {});
+  }
 };
 
 struct LinearCrossEntropyKernel : CPUKernel<nn::LinearCrossEntropyOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearCrossEntropyOp op, KernelBuilder &k) const final {
-    Loss loss(k, op.getX(), op.getW(), op.getTargets());
+    Loss loss(op, k, target);
     if (!loss.valid())
       return failure();
     const Tiles &x = loss.x;
-    int64_t panel = loss.panelRows();
-    Type f32 = k.b.getF32Type(), f64 = k.b.getF64Type();
-    Value partials = k.workspace({x.tiles}, f64).get();
-    Product product(k, target, x.lanes);
+    int64_t size = groupOf(x), panel = loss.panelRows();
+    Type f32 = k.b.getF32Type();
+    Value partials = k.workspace({x.tiles}, k.b.getF64Type()).get();
     parallelGroups(k, x, [&](Val begin, Val end) {
-      int64_t size = groupOf(x);
       Value logits = k.stack({panel, x.lanes}, f32).get();
       // Of every tile: running maximum, sum of exponentials and the target's logit, lane by lane.
       Value tops = k.stack({size, x.lanes}, f32).get(), sums = k.stack({size, x.lanes}, f32).get();
       Value picked = k.stack({size, x.lanes}, f32).get();
+      auto load = [&](Value array, Val i) { return k.loadVector(array, {i, 0}, x.lanes); };
       k.loop(0, size, 1, [&](Val i) {
-        k.storeVector(k.real(-1e30, k.vectorOf(x.lanes, f32)), tops, {i, 0});
+        k.storeVector(loss.lowest(), tops, {i, 0});
         k.storeVector(loss.vectorZero(), sums, {i, 0});
         k.storeVector(loss.vectorZero(), picked, {i, 0});
       });
       forPanels(k, loss.vocabulary, panel, /*parallel=*/false, [&](Val first, int64_t rows) {
         k.loop(begin, end, 1, [&](Val tile) {
-          Val i = tile - begin, before = k.loadVector(tops, {i, 0}, x.lanes);
-          loss.multiply(product, first, rows, tile, {logits});
-          Val top = k.loop(0, rows, 1, {before}, [&](Val row, Vals top) -> Vals {
-            return {k.max(top[0], k.loadVector(logits, {row, 0}, x.lanes))};
-          })[0];
-          Val sum = k.loadVector(sums, {i, 0}, x.lanes) * k.exp(before - top);
-          sum = k.loop(0, rows, 1, {sum}, [&](Val row, Vals sum) -> Vals {
-            return {sum[0] + k.exp(k.loadVector(logits, {row, 0}, x.lanes) - top)};
-          })[0];
+          Val i = tile - begin;
+          loss.multiply(first, rows, tile, {logits});
+          auto [top, sum] = loss.extend(load(tops, i), load(sums, i), {logits}, rows);
           k.storeVector(top, tops, {i, 0});
           k.storeVector(sum, sums, {i, 0});
           loss.forEachTarget(tile, first, rows, [&](Val lane, Val row) {
@@ -89,52 +108,151 @@ struct LinearCrossEntropyKernel : CPUKernel<nn::LinearCrossEntropyOp> {
         });
       });
       k.loop(begin, end, 1, [&](Val tile) {
-        Val i = tile - begin;
-        Val lse = k.loadVector(tops, {i, 0}, x.lanes) + k.log(k.loadVector(sums, {i, 0}, x.lanes));
+        Val i = tile - begin, lse = load(tops, i) + k.log(load(sums, i));
         k.storeVector(lse, op.getLse(), {tile * x.lanes});
-        Val terms = k.select(loss.isValid(tile), lse - k.loadVector(picked, {i, 0}, x.lanes), loss.vectorZero());
-        k.store(k.sum(k.cast(terms, f64)), partials, {tile});
+        loss.storePartial(tile, lse, load(picked, i), partials);
       });
     });
-    Val sum = k.loop(0, x.tiles, 1, {k.zero(f64)},
-                     [&](Val tile, Vals sum) -> Vals { return {sum[0] + k.load(partials, {tile})}; })[0];
-    Val count = k.cast(k.load(op.getNumValid(), {}), f64);
-    k.store(k.cast(sum / count, f32), op.getLoss(), {});
+    loss.storeLoss(partials, op.getLoss());
     return success();
   }
+};
+
+/// The gradient, chunk of tiles by chunk.
+class Gradient {
+public:
+  Gradient(const Loss &loss, Value dloss, const Tiles &dx, Value dw)
+      : loss(loss), k(loss.k), x(loss.x), dx(dx), dw(dw), outer(k, loss.target, x) {
+    // 64 MiB of logits. More tiles would save passes over dw, of which there is one a chunk.
+    int64_t chunk = std::clamp<int64_t>((int64_t(1) << 24) / (loss.vocabulary * x.lanes), 1, x.tiles);
+    z = Tiles::of(k.workspace({chunk, loss.vocabulary, x.lanes}, k.b.getF32Type()).get());
+    unit = k.load(dloss, {}) / k.cast(k.load(loss.numValid, {}), k.b.getF32Type());
+  }
+
+  /// body(begin, end) for every chunk of tiles, in order.
+  void forChunks(function_ref<void(Val, Val)> body) const {
+    k.loop(0, x.tiles, z.tiles, [&](Val begin) { body(begin, k.min(begin + z.tiles, k.index(x.tiles))); });
+  }
+
+  /// The logits of a chunk, and then(i, first, rows) for its every tile i and panel.
+  void multiply(Val begin, Val end, function_ref<void(Val, Val, int64_t)> then) const {
+    forPanels(k, loss.vocabulary, loss.panelRows(), /*parallel=*/true, [&](Val first, int64_t rows) {
+      k.loop(0, end - begin, 1, [&](Val i) {
+        loss.multiply(first, rows, begin + i, logits(i, first));
+        then(i, first, rows);
+      });
+    });
+  }
+
+  /// Of tile i of a chunk, from a row of the vocabulary.
+  Matrix logits(Val i, Val first) const { return {z.memref, {i}, first}; }
+
+  /// dz instead of the logits; lse is [T].
+  void differentiate(Val begin, Val end, Value lse) const {
+    forPanels(k, loss.vocabulary, loss.panelRows(), /*parallel=*/true, [&](Val first, int64_t rows) {
+      k.loop(0, end - begin, 1, [&](Val i) {
+        Val tile = begin + i, norm = k.loadVector(lse, {tile * x.lanes}, x.lanes);
+        Val scale = k.select(loss.isValid(tile), k.broadcast(unit, x.lanes), loss.vectorZero());
+        k.loop(first, first + rows, 1, [&](Val row) { z.store(k, k.exp(z.load(k, i, row) - norm) * scale, i, row); });
+        loss.forEachTarget(tile, first, rows, [&](Val lane, Val row) {
+          Vals at{i, first + row, lane};
+          k.store(k.load(z.memref, at) - unit, z.memref, at);
+        });
+      });
+    });
+  }
+
+  /// The chunk's share of dw, and its dx.
+  void accumulate(Val begin, Val end) const {
+    outer.emit(z, begin, end, loss.vocabulary, dw);
+    Product product(k, loss.target, x.lanes);
+    // 256 features of two tiles and of 128 rows of the weight are 256 KiB.
+    constexpr int64_t group = 2;
+    int64_t part = evenPanel(x.features, 256), parts = llvm::divideCeil(x.features, part);
+    Val groups = (end - begin + (group - 1)) / k.index(group);
+    k.parallel(groups * parts, [&](Val item) {
+      Val first = item / parts * group, last = k.min(first + group, end - begin);
+      panelAt(k, x.features, part, item % parts, [&](Val feature, int64_t features) {
+        forPanels(k, loss.vocabulary, productDepth, /*parallel=*/false, [&](Val row, int64_t rows) {
+          k.loop(first, last, 1, [&](Val i) {
+            product.emit(features, rows, {loss.w, {}, row, feature, /*transposed=*/true}, logits(i, row),
+                         {dx.memref, {begin + i}, feature}, /*before=*/row);
+          });
+        });
+      });
+    });
+  }
+
+private:
+  const Loss &loss;
+  KernelBuilder &k;
+  const Tiles &x;
+  Tiles dx, z; ///< z: logits of a chunk, [chunk, vocabulary, lanes]
+  Value dw;
+  OuterProduct outer;
+  Val unit; ///< dloss / num_valid
 };
 
 struct LinearCrossEntropyGradKernel : CPUKernel<nn::LinearCrossEntropyGradOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearCrossEntropyGradOp op, KernelBuilder &k) const final {
-    Loss loss(k, op.getX(), op.getW(), op.getTargets());
+    Loss loss(op, k, target);
+    Tiles dx = Tiles::of(op.getDx());
+    if (!loss.valid() || !dx)
+      return failure();
+    Gradient gradient(loss, op.getDloss(), dx, op.getDw());
+    gradient.forChunks([&](Val begin, Val end) {
+      gradient.multiply(begin, end, [](Val, Val, int64_t) {});
+      gradient.differentiate(begin, end, op.getLse());
+      gradient.accumulate(begin, end);
+    });
+    return success();
+  }
+};
+
+struct LinearCrossEntropyWithGradKernel : CPUKernel<nn::LinearCrossEntropyWithGradOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(nn::LinearCrossEntropyWithGradOp op, KernelBuilder &k) const final {
+    Loss loss(op, k, target);
     Tiles dx = Tiles::of(op.getDx());
     if (!loss.valid() || !dx)
       return failure();
     const Tiles &x = loss.x;
-    int64_t panel = loss.panelRows();
     Type f32 = k.b.getF32Type();
-    Tiles dlogits = Tiles::of(k.workspace({x.tiles, panel, x.lanes}, f32).get());
-    Val unit = k.load(op.getDloss(), {}) / k.cast(k.load(op.getNumValid(), {}), f32);
-    Product product(k, target, x.lanes);
-    OuterProduct outer(k, target, x);
-    forPanels(k, loss.vocabulary, panel, /*parallel=*/false, [&](Val first, int64_t rows) {
-      // dz of the panel, and its share of dx.
-      k.parallel(x.tiles, [&](Val tile) {
-        Matrix matrix{dlogits.memref, {tile}};
-        loss.multiply(product, first, rows, tile, matrix);
-        Val scale = k.select(loss.isValid(tile), k.broadcast(unit, x.lanes), loss.vectorZero());
-        Val lse = k.loadVector(op.getLse(), {tile * x.lanes}, x.lanes);
-        k.loop(0, rows, 1,
-               [&](Val row) { dlogits.store(k, k.exp(dlogits.load(k, tile, row) - lse) * scale, tile, row); });
-        loss.forEachTarget(tile, first, rows, [&](Val lane, Val row) {
-          k.store(k.load(dlogits.memref, {tile, row, lane}) - unit, dlogits.memref, {tile, row, lane});
-        });
-        product.emit(dx.features, rows, {loss.w, {}, first, 0, /*transposed=*/true}, matrix, {dx.memref, {tile}},
-                     /*before=*/first);
+    int64_t panel = loss.panelRows(), panels = llvm::divideCeil(loss.vocabulary, panel);
+    Value partials = k.workspace({x.tiles}, k.b.getF64Type()).get();
+    Value lse = k.workspace({x.tiles * x.lanes}, f32).get();
+    // Maximum and sum of exponentials of every panel and tile.
+    Value tops = k.workspace({panels, x.tiles, x.lanes}, f32).get();
+    Value sums = k.workspace({panels, x.tiles, x.lanes}, f32).get();
+    Gradient gradient(loss, op.getDloss(), dx, op.getDw());
+    gradient.forChunks([&](Val begin, Val end) {
+      gradient.multiply(begin, end, [&](Val i, Val first, int64_t rows) {
+        auto [top, sum] = loss.extend(loss.lowest(), loss.vectorZero(), gradient.logits(i, first), rows);
+        k.storeVector(top, tops, {first / panel, begin + i, 0});
+        k.storeVector(sum, sums, {first / panel, begin + i, 0});
       });
-      outer.emit(dlogits, rows, op.getDw(), first);
+      k.parallel(end - begin, [&](Val i) {
+        Val tile = begin + i;
+        auto load = [&](Value array, Val p) { return k.loadVector(array, {p, tile, 0}, x.lanes); };
+        Vals total = k.loop(0, panels, 1, {loss.lowest(), loss.vectorZero()}, [&](Val p, Vals s) -> Vals {
+          Val top = k.max(s[0], load(tops, p));
+          return {top, s[1] * k.exp(s[0] - top) + load(sums, p) * k.exp(load(tops, p) - top)};
+        });
+        Val norm = total[0] + k.log(total[1]);
+        k.storeVector(norm, lse, {tile * x.lanes});
+        Value picked = k.stack({x.lanes}, f32).get();
+        k.storeVector(loss.vectorZero(), picked, {0});
+        Matrix logits = gradient.logits(i, 0);
+        loss.forEachTarget(tile, 0, loss.vocabulary, [&](Val lane, Val row) {
+          k.store(k.load(logits.memref, logits.at(row, lane)), picked, {lane});
+        });
+        loss.storePartial(tile, norm, k.loadVector(picked, {0}, x.lanes), partials);
+      });
+      gradient.differentiate(begin, end, lse);
+      gradient.accumulate(begin, end);
     });
+    loss.storeLoss(partials, op.getLoss());
     return success();
   }
 };
@@ -142,5 +260,6 @@ struct LinearCrossEntropyGradKernel : CPUKernel<nn::LinearCrossEntropyGradOp> {
 } // namespace
 
 void smet::populateLossKernels(RewritePatternSet &patterns, const CPUTarget &target) {
-  patterns.add<LinearCrossEntropyKernel, LinearCrossEntropyGradKernel>(patterns.getContext(), target);
+  patterns.add<LinearCrossEntropyKernel, LinearCrossEntropyGradKernel, LinearCrossEntropyWithGradKernel>(
+      patterns.getContext(), target);
 }

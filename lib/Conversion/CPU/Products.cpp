@@ -67,17 +67,30 @@ void Product::emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b
     chunk(k.index(full), depth - full);
 }
 
+void smet::panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i, function_ref<void(Val, int64_t)> body) {
+  int64_t full = rows / size, rest = rows % size;
+  if (!rest)
+    return body(i * size, size);
+  if (!full)
+    return body(k.index(0), rest);
+  auto then = [&](Val first, int64_t count) -> Vals {
+    body(first, count);
+    return {};
+  };
+  k.ifElse(
+      k.compare(KernelBuilder::Compare::lt, i, k.index(full)), {}, [&] { return then(i * size, size); },
+      [&] { return then(k.index(full * size), rest); });
+}
+
 void smet::forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel,
                      function_ref<void(Val, int64_t)> body) {
-  int64_t full = rows / size;
-  if (full && parallel)
-    k.parallel(full, [&](Val i) { body(i * size, size); });
-  else if (full)
-    k.loop(0, full * size, size, [&](Val first) { body(first, size); });
-  if (rows % size && parallel)
-    k.parallel(1, [&](Val) { body(k.index(full * size), rows % size); });
-  else if (rows % size)
-    body(k.index(full * size), rows % size);
+  if (parallel)
+    return k.parallel(k.index(llvm::divideCeil(rows, size)), [&](Val i) { panelAt(k, rows, size, i, body); });
+  int64_t full = rows / size * size;
+  if (full)
+    k.loop(0, full, size, [&](Val first) { body(first, size); });
+  if (rows > full)
+    body(k.index(full), rows - full);
 }
 
 /// Rows of a square become its columns: log2(n) steps, each of which exchanges halves of the rows' parts.
@@ -132,62 +145,46 @@ OuterProduct::OuterProduct(KernelBuilder &k, const CPUTarget &target, const Tile
   });
 }
 
-void OuterProduct::emit(const Tiles &dy, int64_t rows, Value dw, Val first) const {
+void OuterProduct::emit(const Tiles &dy, Val begin, Val end, int64_t rows, Value dw) const {
   // 96 rows of 2,048 tokens of dy are 768 KiB, and stay in the second-level cache for all columns of a part.
-  constexpr int64_t partPanels = 4;
-  int64_t partRows = evenPanel(rows, 96);
-  int64_t full = x.features / panel, rest = x.features % panel;
+  int64_t partRows = evenPanel(rows, 96), partColumns = 4 * panel;
+  int64_t columns = x.features / panel * panel, rest = x.features - columns;
   // What is left of the columns is cut into whole vectors and single lanes.
   int64_t vector = target.vectorBits / 32, wide = rest / vector * vector;
-  auto part = [&](Val row, int64_t count, Val item) {
-    k.loop(item * partPanels, k.min(item * partPanels + partPanels, k.index(full)), 1,
-           [&](Val p) { emitPart(dy, row, count, dw, first, p * panel, panel); });
-  };
-  auto tail = [&](Val row, int64_t count) {
-    if (wide)
-      emitPart(dy, row, count, dw, first, k.index(full * panel), wide);
-    if (rest > wide)
-      emitPart(dy, row, count, dw, first, k.index(full * panel + wide), rest - wide);
-  };
-  int64_t items = llvm::divideCeil(full, partPanels), total = items + (rest != 0);
-  int64_t fullRows = rows / partRows;
-  auto work = [&](Val row, int64_t count, Val item) {
-    if (!rest)
-      return part(row, count, item);
-    if (!items)
-      return tail(row, count);
-    k.ifElse(
-        k.compare(KernelBuilder::Compare::lt, item, k.index(items)), {},
-        [&]() -> Vals {
-          part(row, count, item);
-          return {};
-        },
-        [&]() -> Vals {
-          tail(row, count);
-          return {};
+  int64_t full = llvm::divideCeil(columns, partColumns), parts = full + (rest != 0);
+  k.parallel(k.index(llvm::divideCeil(rows, partRows) * parts), [&](Val item) {
+    Val part = item % parts;
+    panelAt(k, rows, partRows, item / parts, [&](Val row, int64_t count) {
+      auto emit = [&](Val column, int64_t width) { emitPart(dy, begin, end, row, count, dw, column, width); };
+      if (full) {
+        Val first = part * partColumns, last = k.min(first + partColumns, k.index(columns));
+        k.loop(first, last, panel, [&](Val column) { emit(column, panel); });
+      }
+      if (rest)
+        k.ifThen(k.compare(KernelBuilder::Compare::eq, part, k.index(full)), [&] {
+          if (wide)
+            emit(k.index(columns), wide);
+          if (rest > wide)
+            emit(k.index(columns + wide), rest - wide);
         });
-  };
-  if (fullRows)
-    k.parallel(fullRows * total, [&](Val i) { work((i / total) * partRows, partRows, i % total); });
-  if (rows % partRows)
-    k.parallel(total, [&](Val i) { work(k.index(fullRows * partRows), rows % partRows, i); });
+    });
+  });
 }
 
-void OuterProduct::emitPart(const Tiles &dy, Val row, int64_t rows, Value dw, Val first, Val column,
+void OuterProduct::emitPart(const Tiles &dy, Val begin, Val end, Val row, int64_t rows, Value dw, Val column,
                             int64_t width) const {
   // Tiles of a pass over dw, so that what it uses of x stays in the first-level cache.
   int64_t pass = std::max<int64_t>(productDepth / x.lanes, 1);
   Product product(k, target, width);
-  Matrix c{dw, {}, first + row, column};
+  Matrix c{dw, {}, row, column};
   Val p = column / panel, offset = column % panel;
-  k.loop(0, x.tiles, pass, [&](Val tile) {
-    Val end = k.min(tile + pass, k.index(x.tiles));
+  k.loop(begin, end, pass, [&](Val tile) {
     Val adds = k.compare(KernelBuilder::Compare::gt, tile, 0);
     product.emit(
-        rows, {tile, end, x.lanes},
+        rows, {tile, k.min(tile + pass, end), x.lanes},
         [&](Val r, int64_t count, Val lane) { return product.loadIf(adds, c, r, count, lane); },
         [&](Val r, Val i, Val d) {
-          return k.load(dy.memref, {i, row + r, d});
+          return k.load(dy.memref, {i - begin, row + r, d});
         },
         [&](Val i, Val d, Val lane) {
           return k.loadVector(transposed, {p, i * x.lanes + d, offset + lane}, product.piece);

@@ -74,12 +74,14 @@ public:
   /// Emits the transposition.
   OuterProduct(KernelBuilder &k, const CPUTarget &target, const Tiles &x);
 
-  /// dw[first + i] = sum over the tokens, in order, of dy[i] x for i in [0, rows); in parallel over parts of dw.
-  void emit(const Tiles &dy, int64_t rows, mlir::Value dw, Val first) const;
+  /// dw += dyᵀ x over the tokens of tiles [begin, end) of x, in order, where dy has these tiles only; before tile 0, dw
+  /// is taken for zero. In parallel over parts of the `rows` rows of dw.
+  void emit(const Tiles &dy, Val begin, Val end, int64_t rows, mlir::Value dw) const;
 
 private:
-  /// Rows [row, row + rows) of dy, lanes [column, column + width) of dw, width at most `panel`.
-  void emitPart(const Tiles &dy, Val row, int64_t rows, mlir::Value dw, Val first, Val column, int64_t width) const;
+  /// Rows [row, row + rows), columns [column, column + width), width at most `panel`.
+  void emitPart(const Tiles &dy, Val begin, Val end, Val row, int64_t rows, mlir::Value dw, Val column,
+                int64_t width) const;
 
   static constexpr int64_t panel = 64;
   KernelBuilder &k;
@@ -93,7 +95,10 @@ private:
 inline int64_t evenPanel(int64_t rows, int64_t most) {
   return llvm::alignTo(llvm::divideCeil(rows, llvm::divideCeil(rows, most)), productRows);
 }
-/// body(first, count) over [0, rows) in panels of `size`, in order or in parallel, then what is left.
+/// body(first, count) for panel i of a matrix of `rows` rows in panels of `size`, of which the last may be smaller.
+void panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i,
+             llvm::function_ref<void(Val first, int64_t count)> body);
+/// The same for all panels, in order or in parallel.
 void forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel,
                llvm::function_ref<void(Val first, int64_t count)> body);
 

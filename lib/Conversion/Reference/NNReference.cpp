@@ -396,28 +396,55 @@ Val isValid(KernelBuilder &k, Val target) {
   return k.compare(Compare::lt, target, k.integer(std::numeric_limits<int32_t>::min(), target.type()));
 }
 
+/// loss and lse `[T]` of an op with the operands of nn.linear_cross_entropy.
+template <typename OpT> void crossEntropy(OpT op, Value lse, KernelBuilder &k) {
+  Type type = elementOf(op.getX());
+  int64_t vocabulary = sizeOf(op.getW(), 0);
+  Value row = k.workspace({vocabulary}, type).get(); // the logits of one token
+  Val total = k.loop(0, sizeOf(op.getX(), 0), 1, {k.zero(type)}, [&](Val t, Vals total) -> Vals {
+    Val top = k.loop(0, vocabulary, 1, {k.real(-1e30, type)}, [&](Val v, Vals top) -> Vals {
+      Val z = logit(k, op.getX(), op.getW(), t, v);
+      k.store(z, row, {v});
+      return {k.max(top[0], z)};
+    })[0];
+    Val norm = top + k.log(sumOver(k, 0, vocabulary, type, [&](Val v) { return k.exp(k.load(row, {v}) - top); }));
+    k.store(norm, lse, {t});
+    Val target = k.load(op.getTargets(), {t});
+    return k.ifElse(
+        isValid(k, target), type, [&]() -> Vals { return {total[0] + (norm - k.load(row, {k.toIndex(target)}))}; },
+        [&]() -> Vals { return {total[0]}; });
+  })[0];
+  k.store(total / k.cast(k.load(op.getNumValid(), {}), type), op.getLoss(), {});
+}
+
+/// dx and dw of an op with the operands of nn.linear_cross_entropy_grad but lse.
+template <typename OpT> void crossEntropyGrad(OpT op, Value lse, KernelBuilder &k) {
+  Type type = elementOf(op.getX());
+  fillZero(k, op.getDx());
+  fillZero(k, op.getDw());
+  Val unit = k.load(op.getDloss(), {}) / k.cast(k.load(op.getNumValid(), {}), type);
+  k.loop(0, sizeOf(op.getX(), 0), 1, [&](Val t) {
+    Val target = k.load(op.getTargets(), {t});
+    k.ifThen(isValid(k, target), [&] {
+      k.loop(0, sizeOf(op.getW(), 0), 1, [&](Val v) {
+        Val p = k.exp(logit(k, op.getX(), op.getW(), t, v) - k.load(lse, {t}));
+        Val hit = k.select(k.compare(Compare::eq, v, k.toIndex(target)), k.real(1, type), k.real(0, type));
+        Val dz = (p - hit) * unit;
+        k.loop(0, sizeOf(op.getX(), 1), 1, [&](Val f) {
+          k.store(k.load(op.getDx(), {t, f}) + dz * k.load(op.getW(), {v, f}), op.getDx(), {t, f});
+          k.store(k.load(op.getDw(), {v, f}) + dz * k.load(op.getX(), {t, f}), op.getDw(), {v, f});
+        });
+      });
+    });
+  });
+}
+
 struct LinearCrossEntropyReference : KernelPattern<nn::LinearCrossEntropyOp> {
   using KernelPattern::KernelPattern;
   LogicalResult emit(nn::LinearCrossEntropyOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
-    Type type = elementOf(op.getX());
-    int64_t vocabulary = sizeOf(op.getW(), 0);
-    Value row = k.workspace({vocabulary}, type).get(); // the logits of one token
-    Val total = k.loop(0, sizeOf(op.getX(), 0), 1, {k.zero(type)}, [&](Val t, Vals total) -> Vals {
-      Val top = k.loop(0, vocabulary, 1, {k.real(-1e30, type)}, [&](Val v, Vals top) -> Vals {
-        Val z = logit(k, op.getX(), op.getW(), t, v);
-        k.store(z, row, {v});
-        return {k.max(top[0], z)};
-      })[0];
-      Val lse = top + k.log(sumOver(k, 0, vocabulary, type, [&](Val v) { return k.exp(k.load(row, {v}) - top); }));
-      k.store(lse, op.getLse(), {t});
-      Val target = k.load(op.getTargets(), {t});
-      return k.ifElse(
-          isValid(k, target), type, [&]() -> Vals { return {total[0] + (lse - k.load(row, {k.toIndex(target)}))}; },
-          [&]() -> Vals { return {total[0]}; });
-    })[0];
-    k.store(total / k.cast(k.load(op.getNumValid(), {}), type), op.getLoss(), {});
+    crossEntropy(op, op.getLse(), k);
     return success();
   }
 };
@@ -427,24 +454,19 @@ struct LinearCrossEntropyGradReference : KernelPattern<nn::LinearCrossEntropyGra
   LogicalResult emit(nn::LinearCrossEntropyGradOp op, KernelBuilder &k) const final {
     if (!isTokenMajor(op.getX()))
       return failure();
-    Type type = elementOf(op.getX());
-    fillZero(k, op.getDx());
-    fillZero(k, op.getDw());
-    Val unit = k.load(op.getDloss(), {}) / k.cast(k.load(op.getNumValid(), {}), type);
-    k.loop(0, sizeOf(op.getX(), 0), 1, [&](Val t) {
-      Val target = k.load(op.getTargets(), {t});
-      k.ifThen(isValid(k, target), [&] {
-        k.loop(0, sizeOf(op.getW(), 0), 1, [&](Val v) {
-          Val p = k.exp(logit(k, op.getX(), op.getW(), t, v) - k.load(op.getLse(), {t}));
-          Val hit = k.select(k.compare(Compare::eq, v, k.toIndex(target)), k.real(1, type), k.real(0, type));
-          Val dz = (p - hit) * unit;
-          k.loop(0, sizeOf(op.getX(), 1), 1, [&](Val f) {
-            k.store(k.load(op.getDx(), {t, f}) + dz * k.load(op.getW(), {v, f}), op.getDx(), {t, f});
-            k.store(k.load(op.getDw(), {v, f}) + dz * k.load(op.getX(), {t, f}), op.getDw(), {v, f});
-          });
-        });
-      });
-    });
+    crossEntropyGrad(op, op.getLse(), k);
+    return success();
+  }
+};
+
+struct LinearCrossEntropyWithGradReference : KernelPattern<nn::LinearCrossEntropyWithGradOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult emit(nn::LinearCrossEntropyWithGradOp op, KernelBuilder &k) const final {
+    if (!isTokenMajor(op.getX()))
+      return failure();
+    Value lse = k.workspace({sizeOf(op.getX(), 0)}, elementOf(op.getX())).get();
+    crossEntropy(op, lse, k);
+    crossEntropyGrad(op, lse, k);
     return success();
   }
 };
@@ -456,5 +478,5 @@ void smet::populateNNReference(RewritePatternSet &patterns) {
                EmbeddingGradReference, RMSNormReference, RMSNormGradReference, RopeReference, RopeAtReference,
                AttentionReference, AttentionGradReference, CachedAttentionReference, SelectTokenReference,
                LinearReference, LinearGradInputReference, LinearGradWeightReference, LinearCrossEntropyReference,
-               LinearCrossEntropyGradReference>(patterns.getContext());
+               LinearCrossEntropyGradReference, LinearCrossEntropyWithGradReference>(patterns.getContext());
 }

@@ -1,6 +1,6 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse --split-input-file | FileCheck %s
 
-// Logits exist for one panel of the vocabulary and one tile: 512 x 64 here, whatever the vocabulary. The last panel is
+// Logits exist for one panel of the vocabulary and one tile: 504 x 64 here, whatever the vocabulary. The last panel is
 // what is left of it. The tiles of a group go through the panels together, each with its maximum, sum and picked logit.
 
 // CHECK-LABEL: func.func @main(
@@ -8,10 +8,10 @@
 // CHECK:         memref.alloc() : memref<2xf64>
 // CHECK-NOT:     memref.alloc()
 // CHECK:         scf.parallel
-// CHECK:           memref.alloca() {{.*}} : memref<512x64xf32>
+// CHECK:           memref.alloca() {{.*}} : memref<504x64xf32>
 // CHECK-COUNT-3:   memref.alloca() {{.*}} : memref<1x64xf32>
 // CHECK-NOT:       memref.alloca()
-// CHECK:           scf.for {{.*}} step %c512
+// CHECK:           scf.for {{.*}} step %c504
 // CHECK:             %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
 // CHECK:             arith.maximumf
 // CHECK:             math.exp {{.*}} : vector<64xf32>
@@ -27,20 +27,23 @@ func.func @main(%x: memref<2x70x64xf32>, %w: memref<4500x70xf32>, %targets: memr
 
 // -----
 
-// Panels in order; of each, dz and its share of dx in parallel over tiles, then dw in parallel over parts, tiles in order.
-// The scratch is a panel's dz and x transposed.
+// Chunks of tiles in order, here one of both tiles: the logits, in parallel over panels; dz; dw in parallel over parts of
+// it, tiles in order; dx in parallel over tiles and parts of its features. The scratch is a chunk's logits and x transposed.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     nn.
-// CHECK:         memref.alloc() : memref<2x512x64xf32>
 // CHECK:         memref.alloc() : memref<2x128x64xf32>
+// CHECK:         scf.parallel
+// CHECK:           vector.shuffle
+// CHECK:         memref.alloc() : memref<2x4500x64xf32>
 // CHECK-NOT:     memref.alloc()
-// CHECK:         scf.for {{.*}} step %c512
-// CHECK:           scf.parallel
-// CHECK:             math.exp {{.*}} : vector<64xf32>
-// CHECK:             %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
-// CHECK:           scf.parallel
-// CHECK:             %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
+// CHECK:         scf.parallel
+// CHECK:           %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
+// CHECK-NOT:       math.exp
+// CHECK:         scf.parallel
+// CHECK:           math.exp {{.*}} : vector<64xf32>
+// CHECK:         scf.parallel
+// CHECK:           %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
 func.func @main(%x: memref<2x70x64xf32>, %w: memref<4500x70xf32>, %targets: memref<128xi32>, %n: memref<i32>,
                 %lse: memref<128xf32>, %dloss: memref<f32>, %dx: memref<2x70x64xf32>, %dw: memref<4500x70xf32>) {
   nn.linear_cross_entropy_grad

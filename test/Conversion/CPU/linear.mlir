@@ -32,7 +32,7 @@ func.func @main(%x: memref<33x300x64xf32>, %w: memref<1600x300xf32>, %y: memref<
 // One tile: the threads share the rows of the weight.
 
 // CHECK-LABEL: func.func @main(
-// CHECK:         %[[PANELS:.*]] = arith.constant 58 : index
+// CHECK:         %[[PANELS:.*]] = arith.constant 59 : index
 // CHECK:         scf.parallel {{.*}} to (%[[PANELS]])
 // CHECK:           %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<16xf32>
 // CHECK:         %{{.*}}:4 = scf.for {{.*}} iter_args({{.*}}vector<16xf32>

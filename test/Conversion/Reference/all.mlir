@@ -29,6 +29,8 @@ func.func @dense(%x: !x, %y: !x, %z: !x, %g: memref<16xf64>, %dg: memref<16xf64>
   nn.linear_grad_weight ins(%x, %y : !x, !x) outs(%w : memref<16x16xf64>)
   nn.linear_cross_entropy_grad ins(%x, %table, %ids, %n, %lse1, %scalar : !x, memref<20x16xf64>, memref<8xi32>, memref<i32>, memref<8xf64>, !s)
     outs(%y, %dtable : !x, memref<20x16xf64>)
+  nn.linear_cross_entropy_with_grad ins(%x, %table, %ids, %n, %scalar : !x, memref<20x16xf64>, memref<8xi32>, memref<i32>, !s)
+    outs(%scalar, %y, %dtable : !s, !x, memref<20x16xf64>)
   smet.dense_adam_step ins(%w, %lr, %step : memref<16x16xf64>, !s, memref<i64>) outs(%w, %w, %w : memref<16x16xf64>, memref<16x16xf64>, memref<16x16xf64>) {adamw = #smet.adamw<>}
   return
 }

@@ -297,6 +297,13 @@ func.func @linear_cross_entropy_grad_memref(%x: memref<8x64xf32>, %w: memref<100
   return
 }
 
+// CHECK-LABEL: @linear_cross_entropy_with_grad
+func.func @linear_cross_entropy_with_grad(%x: tensor<8x64xf32>, %w: tensor<100x64xf32>, %t: tensor<8xi32>, %n: tensor<i32>, %dl: tensor<f32>, %e0: tensor<8x64xf32>, %e1: tensor<100x64xf32>) {
+  // CHECK: nn.linear_cross_entropy_with_grad ins({{.*}} : tensor<8x64xf32>, tensor<100x64xf32>, tensor<8xi32>, tensor<i32>, tensor<f32>) outs({{.*}} : tensor<f32>, tensor<8x64xf32>, tensor<100x64xf32>) -> tensor<f32>, tensor<8x64xf32>, tensor<100x64xf32>
+  %0:3 = nn.linear_cross_entropy_with_grad ins(%x, %w, %t, %n, %dl : tensor<8x64xf32>, tensor<100x64xf32>, tensor<8xi32>, tensor<i32>, tensor<f32>) outs(%dl, %e0, %e1 : tensor<f32>, tensor<8x64xf32>, tensor<100x64xf32>) -> tensor<f32>, tensor<8x64xf32>, tensor<100x64xf32>
+  return
+}
+
 // CHECK-LABEL: @pack
 func.func @pack(%x: tensor<8x64xf32>, %e: tensor<1x64x8xf32>) {
   // CHECK: nn.pack ins({{.*}} : tensor<8x64xf32>) outs({{.*}} : tensor<1x64x8xf32>) -> tensor<1x64x8xf32>

@@ -73,6 +73,10 @@ std::vector<Case> cases() {
       {"nn.linear_cross_entropy_grad",
        {{"x", x}, {"w", w}, {"targets", ids}, {"n", count}, {"lse", perToken}, {"dloss", scalar}},
        {{"dx", x, "output"}, {"dw", w, "output"}},
+       ""},
+      {"nn.linear_cross_entropy_with_grad",
+       {{"x", x}, {"w", w}, {"targets", ids}, {"n", count}, {"dloss", scalar}},
+       {{"loss", scalar, "output"}, {"dx", x, "output"}, {"dw", w, "output"}},
        ""}};
 }
 

@@ -212,8 +212,7 @@ TEST(TrainingProgram, TraceAndWorkFollowTheManifest) {
     active += layer.nnz * layer.blockRows * layer.blockCols;
   EXPECT_EQ(sums["smet.spmm"].flops, 2 * 2 * active * tokens) << "y and dx";
   EXPECT_EQ(sums["smet.sddmm_adam"].flops, (2 * tokens + 14) * active);
-  EXPECT_EQ(sums["nn.linear_cross_entropy"].flops, (2 * hidden + 4) * tokens * vocabulary);
-  EXPECT_EQ(sums["nn.linear_cross_entropy_grad"].flops, (6 * hidden + 3) * tokens * vocabulary);
+  EXPECT_EQ(sums["nn.linear_cross_entropy_with_grad"].flops, (6 * hidden + 7) * tokens * vocabulary);
   EXPECT_EQ(sums["nn.attention"].flops, layers * heads * pairs * (4 * headDim + 4));
   EXPECT_EQ(sums["nn.attention_grad"].flops, layers * (heads * pairs * (10 * headDim + 6) + 2 * tokens * hidden));
   EXPECT_EQ(sums["nn.rms_norm"].bytes, (2 * layers + 1) * 4 * (2 * tokens * hidden + hidden));

@@ -139,6 +139,9 @@ LogicalResult LinearCrossEntropyOp::verify() { return verifyShapes(*this, {"TF",
 LogicalResult LinearCrossEntropyGradOp::verify() {
   return verifyShapes(*this, {"TF", "VF", "T", "", "T", "", "TF", "VF"});
 }
+LogicalResult LinearCrossEntropyWithGradOp::verify() {
+  return verifyShapes(*this, {"TF", "VF", "T", "", "", "", "TF", "VF"});
+}
 
 namespace {
 template <typename OpT> LogicalResult verifyLayoutChange(OpT op, Value flat, Value packed, bool flatFirst) {

@@ -25,6 +25,10 @@ template <typename OpT> int64_t headDim(OpT op) {
   return elementsOf(op.getQ()) / tokensOf(op.getQ()) / op.getNumHeads();
 }
 
+template <typename OpT> int64_t logitsOf(OpT op) {
+  return tokensOf(op.getX()) * cast<ShapedType>(op.getW().getType()).getDimSize(0);
+}
+
 } // namespace
 
 // Of the table, only the rows of the tokens.
@@ -65,13 +69,14 @@ Work LinearGradWeightOp::getWork() { return once(*this, 2 * tokensOf(getX()) * e
 
 // One product; a logit's maximum, difference, exp and sum.
 Work LinearCrossEntropyOp::getWork() {
-  int64_t logits = tokensOf(getX()) * cast<ShapedType>(getW().getType()).getDimSize(0);
-  return once(*this, 2 * tokensOf(getX()) * elementsOf(getW()) + 4 * logits);
+  return once(*this, 2 * tokensOf(getX()) * elementsOf(getW()) + 4 * logitsOf(*this));
 }
 // Three products; a logit's difference, exp and factor.
 Work LinearCrossEntropyGradOp::getWork() {
-  int64_t logits = tokensOf(getX()) * cast<ShapedType>(getW().getType()).getDimSize(0);
-  return once(*this, 6 * tokensOf(getX()) * elementsOf(getW()) + 3 * logits);
+  return once(*this, 6 * tokensOf(getX()) * elementsOf(getW()) + 3 * logitsOf(*this));
+}
+Work LinearCrossEntropyWithGradOp::getWork() {
+  return once(*this, 6 * tokensOf(getX()) * elementsOf(getW()) + 7 * logitsOf(*this));
 }
 
 Work PackOp::getWork() { return once(*this); }

@@ -355,6 +355,28 @@ def NN_LinearCrossEntropyGradOp
                        FloatArray:$dloss, FloatArray:$dx, FloatArray:$dw);
 }
 
+def NN_LinearCrossEntropyWithGradOp
+    : NN_Op<"linear_cross_entropy_with_grad", ["x", "w", "targets", "num_valid", "dloss"], ["loss", "dx", "dw"],
+            [0, 6]> {
+  let summary = "nn.linear_cross_entropy and its gradient, with one product for the logits";
+  let description = [{
+    The operands are those of the two ops, and so are the results. Works in chunks of tokens, of which the logits of the
+    whole vocabulary are kept (64 MiB on the CPU), so that no `[T, V]` array exists. `smet-fuse-loss` makes it of the two.
+
+    ```mlir
+    %loss, %dx, %dw = nn.linear_cross_entropy_with_grad
+        ins(%x, %w, %targets, %num_valid, %dloss : tensor<128x64xf32>, tensor<1024x64xf32>, tensor<128xi32>,
+            tensor<i32>, tensor<f32>)
+        outs(%e0, %e1, %e2 : tensor<f32>, tensor<128x64xf32>, tensor<1024x64xf32>)
+        -> tensor<f32>, tensor<128x64xf32>, tensor<1024x64xf32>
+    ```
+
+    Source: nn.linear_cross_entropy and its derivative.
+  }];
+  let arguments = (ins FloatArray:$x, FloatArray:$w, I32Array:$targets, I32Array:$num_valid, FloatArray:$dloss,
+                       FloatArray:$loss, FloatArray:$dx, FloatArray:$dw);
+}
+
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
