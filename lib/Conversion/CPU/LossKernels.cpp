@@ -39,13 +39,14 @@ struct Loss {
   void multiply(Val first, int64_t rows, Val tile, const Matrix &logits) const {
     Product(k, target, x.lanes).emit(rows, x.features, {w, {}, first}, {x.memref, {tile}}, logits);
   }
-  /// Maximum, and sum of exponentials below it, of the logits so far and those of `rows` more, lane by lane.
+  /// Maximum, and sum of exponentials below it, of the logits so far and those of `rows` more, lane by lane. The latter
+  /// are summed apart first: one sum over a large vocabulary would lose digits.
   std::pair<Val, Val> extend(Val top, Val sum, const Matrix &logits, int64_t rows) const {
     auto load = [&](Val row) { return k.loadVector(logits.memref, logits.at(row, k.index(0)), x.lanes); };
     Val larger = k.loop(0, rows, 1, {top}, [&](Val row, Vals top) -> Vals { return {k.max(top[0], load(row))}; })[0];
-    sum = k.loop(0, rows, 1, {sum * k.exp(top - larger)},
-                 [&](Val row, Vals sum) -> Vals { return {sum[0] + k.exp(load(row) - larger)}; })[0];
-    return {larger, sum};
+    Val more = k.loop(0, rows, 1, {vectorZero()},
+                      [&](Val row, Vals sum) -> Vals { return {sum[0] + k.exp(load(row) - larger)}; })[0];
+    return {larger, k.fma(sum, k.exp(top - larger), more)};
   }
   /// Lanes whose target counts.
   Val isValid(Val tile) const {

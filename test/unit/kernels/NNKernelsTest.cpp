@@ -314,8 +314,9 @@ TEST_P(NNKernels, LinearCrossEntropy) {
     both.set<float>("dloss", {1.5f});
     ASSERT_TRUE(both.run());
     EXPECT_NEAR(both.get<float>("loss")[0], want.loss, 1e-6 * want.loss);
-    EXPECT_LT(relativeError(both.get<float>("dx"), rounded(dx)), 2e-6);
-    EXPECT_LT(relativeError(both.get<float>("dw"), rounded(dw)), 2e-6);
+    // The two sum up exponentials in different orders.
+    EXPECT_LT(relativeError(both.get<float>("dx"), rounded(dx)), 5e-6);
+    EXPECT_LT(relativeError(both.get<float>("dw"), rounded(dw)), 5e-6);
   }
 }
 
