@@ -122,6 +122,12 @@ gatherOptions(rt::TrainOptions options, std::initializer_list<std::filesystem::p
   return options;
 }
 
+/// Where the configurations of known models and runs lie: beside the tools, in the build tree as in an installation.
+inline std::filesystem::path presetFolder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
+}
+
 /// For an option that names something: an empty text is a variable that the caller's script has not set.
 inline std::string notEmpty(const std::string &text) { return text.empty() ? "is empty" : ""; }
 

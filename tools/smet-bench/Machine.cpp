@@ -12,57 +12,28 @@
 namespace smet::bench {
 namespace {
 
-/// A sum that the compiler must believe to be used.
-void use(float value) { asm volatile("" : : "x"(value)); }
-
-// Enough independent sums for two FMA units of a latency of four or five; returns the FLOPs of a round.
-__attribute__((target("avx512f"))) double fmas512(int64_t rounds) {
-  constexpr int sums = 20;
-  __m512 a[sums], b = _mm512_set1_ps(0.999f), c = _mm512_set1_ps(1e-4f);
-  for (__m512 &sum : a)
+/// `rounds` of enough independent multiply-adds for two FMA units of a latency of four or five. Returns the FLOPs of a
+/// round. The callers' targets decide the instructions.
+template <typename Vector, int sums> [[gnu::always_inline]] inline double multiplyAdd(int64_t rounds) {
+  Vector a[sums], b = {}, c = {};
+  b += 0.999f;
+  c += 1e-4f;
+  asm volatile("" : "+m"(b), "+m"(c)); // their values are not known
+  for (Vector &sum : a)
     sum = c;
-  asm volatile("" : "+v"(b), "+v"(c));
   for (int64_t i = 0; i < rounds; ++i)
 #pragma clang loop unroll(full)
     for (int j = 0; j < sums; ++j)
-      a[j] = _mm512_fmadd_ps(a[j], b, c);
+      a[j] = a[j] * b + c;
   for (int j = 1; j < sums; ++j)
-    a[0] = _mm512_add_ps(a[0], a[j]);
-  use(_mm512_reduce_add_ps(a[0]));
-  return sums * 32.0;
+    a[0] += a[j];
+  asm volatile("" : : "m"(a[0])); // used; in a register it would be one of the first sixteen, and so would the others
+  return 2.0 * sums * (sizeof(Vector) / sizeof(float));
 }
 
-__attribute__((target("avx2,fma"))) double fmas256(int64_t rounds) {
-  constexpr int sums = 12;
-  __m256 a[sums], b = _mm256_set1_ps(0.999f), c = _mm256_set1_ps(1e-4f);
-  for (__m256 &sum : a)
-    sum = c;
-  asm volatile("" : "+x"(b), "+x"(c));
-  for (int64_t i = 0; i < rounds; ++i)
-#pragma clang loop unroll(full)
-    for (int j = 0; j < sums; ++j)
-      a[j] = _mm256_fmadd_ps(a[j], b, c);
-  for (int j = 1; j < sums; ++j)
-    a[0] = _mm256_add_ps(a[0], a[j]);
-  use(a[0][0]);
-  return sums * 16.0;
-}
-
-double fmas128(int64_t rounds) {
-  constexpr int sums = 12;
-  __m128 a[sums], b = _mm_set1_ps(0.999f), c = _mm_set1_ps(1e-4f);
-  for (__m128 &sum : a)
-    sum = c;
-  asm volatile("" : "+x"(b), "+x"(c));
-  for (int64_t i = 0; i < rounds; ++i)
-#pragma clang loop unroll(full)
-    for (int j = 0; j < sums; ++j)
-      a[j] = _mm_add_ps(_mm_mul_ps(a[j], b), c);
-  for (int j = 1; j < sums; ++j)
-    a[0] = _mm_add_ps(a[0], a[j]);
-  use(a[0][0]);
-  return sums * 8.0;
-}
+[[gnu::target("avx512f")]] double fmas512(int64_t rounds) { return multiplyAdd<__m512, 20>(rounds); }
+[[gnu::target("avx2,fma")]] double fmas256(int64_t rounds) { return multiplyAdd<__m256, 12>(rounds); }
+double fmas128(int64_t rounds) { return multiplyAdd<__m128, 12>(rounds); }
 
 double fmas(int64_t rounds) {
   if (__builtin_cpu_supports("avx512f"))

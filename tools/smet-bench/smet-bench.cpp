@@ -69,8 +69,7 @@ static void addJob(CLI::App &app, LinearOptions &options) {
 static rt::Expected<nlohmann::json> readModel(const std::string &model) {
   namespace fs = std::filesystem;
   std::error_code error;
-  fs::path presets = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
-  fs::path file = fs::exists(model, error) ? fs::path(model) : presets / ("llama_" + model + ".json");
+  fs::path file = fs::exists(model, error) ? fs::path(model) : cli::presetFolder() / ("llama_" + model + ".json");
   auto text = rt::readFile(file);
   if (!text)
     return rt::fail("--model {}: neither a preset (60m, 130m, 350m, 1b) nor a readable config.json", model);

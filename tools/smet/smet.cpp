@@ -40,7 +40,7 @@ static CompilerProcess compilerFor(const TrainOptions &options) {
 
 static Expected<fs::path> presetFile(const std::string &preset) {
   std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "share/smet/configs";
+  fs::path folder = smet::cli::presetFolder();
   fs::path file = folder / (preset + ".toml");
   if (fs::exists(file, error))
     return file;

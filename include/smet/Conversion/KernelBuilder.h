@@ -73,9 +73,6 @@ public:
   Val flatten(mlir::Value memref);                                  ///< a view of rank 1
   Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element);     ///< in a parallel body: on the thread's stack
   Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< at the top of a kernel: hoisted into the arena
-  /// A rank-2 view of rows [row, row + rows) x columns [column, column + columns) of the last two dims of a rank-2 or
-  /// (at `outer`) rank-3 memref, for smet.gemm.
-  Val matrix(mlir::Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns);
 
   //===--- control ---===//
   /// for (i = begin; i < end; i += step) with loop-carried values; returns their last values.
@@ -110,9 +107,6 @@ public:
   Val bitAnd(Val a, Val b);
   Val extract(Val vector, int64_t lane);
   Val shuffle(Val a, Val b, llvm::ArrayRef<int64_t> lanes); ///< lanes of a, then of b
-
-  /// dense C = alpha op(A) op(B) + beta C (smet.gemm); rank-2 memrefs.
-  void gemm(Val a, Val b, Val c, bool transposeA, bool transposeB, float alpha, float beta);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

@@ -24,6 +24,10 @@ Walk smet::columnWalk(TopologyType type, const TopologyArrays &arrays) {
   return {arrays.tPositions, arrays.tCoordinates, arrays.tPerm, type.getColBlocks()};
 }
 
+Val smet::isDense(KernelBuilder &k, TopologyType type, Val nnz) {
+  return k.compare(KernelBuilder::Compare::gt, nnz * 3, type.getNumBlocks());
+}
+
 /// Segments whose panels an item of work finds.
 static constexpr int64_t itemSegments = 32;
 

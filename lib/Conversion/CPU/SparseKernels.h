@@ -33,6 +33,9 @@ struct Walk {
 Walk rowWalk(TopologyType type, const TopologyArrays &arrays);
 Walk columnWalk(TopologyType type, const TopologyArrays &arrays);
 
+/// Whether a matrix of `nnz` blocks has more than a third of its weights. Below that, few entries meet in a panel.
+Val isDense(KernelBuilder &k, TopologyType type, Val nnz);
+
 /// The entries of every segment of a walk split by panels of coordinates, so that the rows of a panel stay in a near
 /// cache while all segments use them. Positions are found by a parallel loop at the top of the kernel, for units of
 /// `size` coordinates; a panel is `units` of them.

@@ -13,9 +13,8 @@ SddmmEmitter::SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyTy
       lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes) {
   if (single) {
     // Below a third of the weights, the few slots of a row in a panel are not worth loading its dy again.
-    Val dense = k.compare(KernelBuilder::Compare::gt, nnz * 3, type.getNumBlocks());
     int64_t units = llvm::divideCeil(x.tokens.features, choice.panel);
-    panels.emplace(k, order, x.tokens.features, choice.panel, k.select(dense, 1, units));
+    panels.emplace(k, order, x.tokens.features, choice.panel, k.select(isDense(k, type, nnz), 1, units));
   }
 }
 

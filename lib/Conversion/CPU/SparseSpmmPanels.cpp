@@ -18,17 +18,12 @@ namespace {
 /// Weights that an item of work copies.
 constexpr int64_t itemWeights = 4096;
 
-/// Whether the matrix has more than a third of its weights.
-Val isDense(const SpmmOperands &o) {
-  TopologyType type = o.type;
-  return o.k.compare(KernelBuilder::Compare::gt, o.k.size(o.values.get(), 0) * 3, type.getNumBlocks());
-}
-
 class PanelsSpmm {
 public:
   PanelsSpmm(const SpmmOperands &o, const SpmmChoice &choice)
       : o(o), k(o.k), choice(choice), walk(o.byOutputs),
-        panels(k, walk, o.x.features, choice.panel, k.select(isDense(o), 1, choice.sparsePanels)) {}
+        panels(k, walk, o.x.features, choice.panel,
+               k.select(isDense(k, o.type, k.size(o.values.get(), 0)), 1, choice.sparsePanels)) {}
 
   void emit() {
     if (!walk.perm)

@@ -153,19 +153,6 @@ Val KernelBuilder::workspace(ArrayRef<int64_t> shape, Type element) {
   return wrap(memref::AllocOp::create(b, loc, MemRefType::get(shape, element)));
 }
 
-Val KernelBuilder::matrix(Value memref, Vals outer, Val row, Val column, int64_t rows, int64_t columns) {
-  auto type = mlir::cast<MemRefType>(memref.getType());
-  SmallVector<OpFoldResult> offsets, sizes, strides(type.getRank(), b.getIndexAttr(1));
-  for (Val value : outer) {
-    offsets.push_back(materialize(value, b.getIndexType()));
-    sizes.push_back(b.getIndexAttr(1));
-  }
-  offsets.append({materialize(row, b.getIndexType()), materialize(column, b.getIndexType())});
-  sizes.append({b.getIndexAttr(rows), b.getIndexAttr(columns)});
-  auto result = memref::SubViewOp::inferRankReducedResultType({rows, columns}, type, offsets, sizes, strides);
-  return wrap(memref::SubViewOp::create(b, loc, mlir::cast<MemRefType>(result), memref, offsets, sizes, strides));
-}
-
 //===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//
@@ -293,8 +280,4 @@ Val KernelBuilder::extract(Val vector, int64_t lane) {
 
 Val KernelBuilder::shuffle(Val a, Val other, ArrayRef<int64_t> lanes) {
   return wrap(vector::ShuffleOp::create(b, loc, a.get(), other.get(), lanes));
-}
-
-void KernelBuilder::gemm(Val a, Val right, Val c, bool transposeA, bool transposeB, float alpha, float beta) {
-  GemmOp::create(b, loc, a.get(), right.get(), c.get(), transposeA, transposeB, APFloat(alpha), APFloat(beta));
 }
