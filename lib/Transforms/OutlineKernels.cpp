@@ -48,7 +48,11 @@ OwningOpRef<func::FuncOp> buildKernel(KernelOpInterface op) {
   Block *body = kernel.addEntryBlock();
   b.setInsertionPointToEnd(body);
   Operation *clone = b.clone(*op);
+  // How it is computed makes it another kernel; what else was said of the op is about the call.
+  Attribute choice = clone->getDiscardableAttr(names::choice);
   clone->setDiscardableAttrs(b.getDictionaryAttr({}));
+  if (choice)
+    clone->setDiscardableAttr(names::choice, choice);
   // Operand by operand: a value that is passed twice has two arguments.
   for (auto [i, operand] : llvm::enumerate(clone->getOpOperands()))
     operand.set(body->getArgument(i));
@@ -103,6 +107,7 @@ struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPas
     auto dispatch = DispatchOp::create(b, op->getLoc(), op->getResultTypes(), symbol, style.getDpsInputs(),
                                        style.getDpsInits(), workOf(op));
     dispatch->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    dispatch->removeDiscardableAttr(names::choice);
     op->replaceAllUsesWith(dispatch);
     op->erase();
   }

@@ -45,6 +45,29 @@ func.func @remat(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor
 
 // -----
 
+// How a product is computed is the kernel's business, not the dispatch's: two kernels.
+// CHECK-LABEL: func.func @choice
+// CHECK:         smet.dispatch @[[MODEL:k_smet_spmm_[0-9a-f]+]]::@main
+// CHECK-NOT:     @[[MODEL]]::
+// CHECK:         smet.dispatch @[[CHOSEN:k_smet_spmm_[0-9a-f]+]]::@main
+// CHECK-NOT:     smet.choice
+// CHECK:         return
+// CHECK-DAG:   module @[[MODEL]]
+// CHECK-DAG:   module @[[CHOSEN]]
+// CHECK:         smet.spmm {{.*}} {smet.choice = {kernel = "tiles", rows = 2 : i64}}
+!t = !smet.topology<64x64, block = [16, 16], nnz = 4>
+func.func @choice(%t: !t, %w: tensor<4x16x16xf32>, %x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %e0 = tensor.empty() : tensor<64x64xf32>
+  %0 = smet.spmm ins(%t, %w, %x : !t, tensor<4x16x16xf32>, tensor<64x64xf32>) outs(%e0 : tensor<64x64xf32>)
+    -> tensor<64x64xf32>
+  %e1 = tensor.empty() : tensor<64x64xf32>
+  %1 = smet.spmm ins(%t, %w, %x : !t, tensor<4x16x16xf32>, tensor<64x64xf32>) outs(%e1 : tensor<64x64xf32>)
+    {smet.choice = {kernel = "tiles", rows = 2}} -> tensor<64x64xf32>
+  return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
 // An attribute of the op is the kernel's: two kernels. In a region and on memrefs ops are outlined as elsewhere.
 // CHECK-LABEL: func.func @regions
 // CHECK:         scf.if

@@ -25,6 +25,11 @@ struct CPUTarget {
   int64_t numRegisters = 32;
 };
 
+/// The ways to compute a sparse product (smet.spmm, smet.sddmm, smet.sddmm_adam; tensors [T, F] come in tiles of `tile`
+/// tokens) as values of its smet.choice, the cost model's own first. None of other ops.
+llvm::SmallVector<mlir::DictionaryAttr> sparseProductCandidates(mlir::Operation *op, const CPUTarget &target,
+                                                                int64_t tile);
+
 /// SpMM, SDDMM, optimizer steps, scores.
 void populateSparseCPUKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
 /// Everything of the nn dialect.

@@ -1,4 +1,5 @@
 //===- ConvertKernelsToCPU.cpp - the pass ---------------------------------===//
+#include "SparseKernelAttr.h"
 #include "smet/Conversion/CPU.h"
 #include "smet/Conversion/KernelPattern.h"
 
@@ -31,6 +32,8 @@ struct ConvertKernelsToCPUPass : smet::impl::ConvertKernelsToCPUPassBase<Convert
       return signalPassFailure();
     }
     CPUTarget target{vectorBits, numRegisters};
+    if (failed(checkChoices(getOperation(), target)))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     populateSparseCPUKernels(patterns, target);
     populateNNCPUKernels(patterns, target);

@@ -34,7 +34,7 @@ static constexpr int64_t inputPanel = 64, sparsePanels = 2;
 /// one broadcast weight.
 static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64_t inner, const CPUTarget &target) {
   int64_t vectors = problem.width / lanesOf(problem, target), fewest = std::numeric_limits<int64_t>::max();
-  SpmmChoice best{SpmmChoice::Kernel::Tiles, 1, 1, 1, 1, 1, 1, 1, 1};
+  SpmmChoice best;
   for (int64_t columns = 1; columns <= vectors; ++columns) {
     int64_t maxRows = (target.numRegisters - 1) / columns - 1;
     if (vectors % columns || maxRows < 1)
@@ -56,7 +56,7 @@ static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64
 /// Four inputs of as many vectors as leave room for the sums of three outputs: a weight is broadcast once for all
 /// vectors, an output loaded and stored once for four inputs.
 static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, const CPUTarget &target) {
-  SpmmChoice choice{SpmmChoice::Kernel::Scatter, 1, 1, 1, 1, 1, 1, 1, 1};
+  SpmmChoice choice{.kernel = SpmmChoice::Kernel::Scatter};
   choice.columns = std::gcd(problem.width / lanesOf(problem, target), target.numRegisters / 8);
   choice.features = std::min<int64_t>(inner, 4);
   choice.rows = std::clamp<int64_t>((target.numRegisters - 2) / choice.columns - choice.features, 1, 4);
@@ -67,7 +67,7 @@ static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, con
 /// Half of the registers hold sums, of two token tiles if they are left over by one: an index and a weight are loaded
 /// once for both.
 static SpmmChoice choosePanels(const SparseProblem &problem, const CPUTarget &target) {
-  SpmmChoice choice{SpmmChoice::Kernel::Panels, 1, 1, 1, 1, 1, 1, 1, 1};
+  SpmmChoice choice{.kernel = SpmmChoice::Kernel::Panels};
   int64_t vectors = problem.width / lanesOf(problem, target), sums = std::max<int64_t>(target.numRegisters / 4, 4);
   choice.columns = std::gcd(vectors, sums);
   choice.tiles = choice.columns == vectors && 2 * vectors <= sums && problem.tiles > 1 ? 2 : 1;
@@ -106,7 +106,7 @@ SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &tar
   // Tiles of 4 x 4 sums, of 4 x 2 with 16 registers; of blocks of one weight, slots that share a row of dy in
   // registers.
   choice.width = single ? target.numRegisters / 4 : 4;
-  choice.height = target.numRegisters >= 32 ? 4 : 2;
+  choice.height = single ? 1 : target.numRegisters >= 32 ? 4 : 2;
   int64_t gathered = choice.byColumns ? problem.rows : problem.cols;
   int64_t tokens = std::clamp<int64_t>(chunkBytes / (4 * gathered), minChunkTokens, maxChunkTokens);
   if (wide || tall) // A gathered row serves a whole segment's side: it may come from farther.
@@ -114,7 +114,7 @@ SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &tar
   if (single) // A row of dy is held in a quarter of the registers, the sums of eight slots in another.
     tokens = std::min(tokens, target.numRegisters / 4 * target.vectorBits / 32);
   choice.chunkTiles = std::max<int64_t>(tokens / problem.width, 1);
-  choice.panel = inputPanel;
+  choice.panel = single ? inputPanel : 1;
   choice.items = sddmmItems;
   return choice;
 }

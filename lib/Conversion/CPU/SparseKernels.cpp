@@ -58,12 +58,6 @@ Tokens::Tokens(KernelBuilder &k, Value memref)
     : flat(k.flatten(memref)), tiles(k.size(memref, 0)), features(cast<MemRefType>(memref.getType()).getDimSize(1)),
       width(cast<MemRefType>(memref.getType()).getDimSize(2)) {}
 
-SparseProblem smet::problemOf(TopologyType type, Value activation) {
-  auto packed = cast<MemRefType>(activation.getType());
-  return {type.getRows(),      type.getCols(),       type.getBlockRows(),
-          type.getBlockCols(), packed.getDimSize(2), packed.isDynamicDim(0) ? 1 : packed.getDimSize(0)};
-}
-
 bool smet::isF32(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   return type && type.getElementType().isF32() && type.getLayout().isIdentity();

@@ -8,7 +8,6 @@
 #define SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 
 #include "CPUKernel.h"
-#include "SparseKernelChoice.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
 namespace smet {
@@ -66,10 +65,6 @@ struct Tokens {
   Tokens(KernelBuilder &k, mlir::Value memref);
   int64_t tileSize() const { return features * width; }
 };
-
-/// What the product of a matrix of the type with packed activations looks like to the cost model. The number of tiles
-/// is 1 if it is not static.
-SparseProblem problemOf(TopologyType type, mlir::Value activation);
 
 /// Whether the value is a packed activation in f32 that is not empty (the only kind that these kernels take).
 bool isPackedF32(mlir::Value value);

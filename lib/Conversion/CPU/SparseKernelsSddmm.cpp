@@ -1,4 +1,5 @@
 //===- SparseKernelsSddmm.cpp - SDDMM, alone and with the optimizer -------===//
+#include "SparseKernelAttr.h"
 #include "SparseKernelsAdam.h"
 #include "SparseSddmmEmitter.h"
 
@@ -37,8 +38,7 @@ struct SddmmKernel : CPUKernel<SddmmOp> {
     int64_t size = type.getBlockSize();
     Value dvalues = k.flatten(op.getDvalues()).get();
     Val nnz = k.size(op.getDvalues(), 0);
-    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz,
-                         chooseSddmm(problemOf(type, op.getX()), target));
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz, sddmmChoice(op, target));
     if (!op.getAccumulate())
       fillZero(k, target, dvalues, nnz * size);
     emitter.add(k.index(0), nnz, {dvalues, [&](Val entry) { return emitter.walk().slot(k, entry) * size; }});
@@ -59,8 +59,7 @@ struct SddmmAdamKernel : CPUKernel<SddmmAdamOp> {
     int64_t part = std::max<int64_t>(std::min(maxScratch / size, type.getNumBlocks() / 4), 1);
     Value scratch = k.workspace({part * size}, k.b.getF32Type()).get();
     Val nnz = k.size(op.getValues(), 0);
-    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz,
-                         chooseSddmm(problemOf(type, op.getX()), target));
+    SddmmEmitter emitter(k, target, type, *arrays, op.getX(), op.getDy(), nnz, sddmmChoice(op, target));
     k.loop(0, nnz, part, [&](Val begin) {
       Val end = k.min(begin + part, nnz);
       fillZero(k, target, scratch, (end - begin) * size);

@@ -1,4 +1,5 @@
 //===- SparseKernelsSpmm.cpp - SpMM on packed token tiles -----------------===//
+#include "SparseKernelAttr.h"
 #include "SparseSpmm.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ struct SpmmKernel : CPUKernel<SpmmOp> {
     if (failed(arrays) || !isF32(op.getValues()) || !isPackedF32(op.getX()) || !isPackedF32(op.getY()))
       return failure();
     SpmmOperands operands(op, k, target, *arrays);
-    SpmmChoice choice = chooseSpmm(problemOf(operands.type, op.getX()), operands.transpose, target);
+    SpmmChoice choice = spmmChoice(op, target);
     switch (choice.kernel) {
     case SpmmChoice::Kernel::Tiles:
       emitTilesSpmm(operands, choice);

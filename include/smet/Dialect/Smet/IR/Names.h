@@ -1,7 +1,7 @@
 //===- Names.h - attributes that stages tell each other ---------*- C++ -*-===//
 //
-// Discardable attributes of functions' arguments and results and of the module. Each stage keeps those that it does not
-// know. Names of tensors are those of the manifest (runtime/program/Manifest.h).
+// Discardable attributes of functions' arguments and results, of ops and of the module. Each stage keeps those that it
+// does not know. Names of tensors are those of the manifest (runtime/program/Manifest.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_DIALECT_SMET_IR_NAMES_H
@@ -32,6 +32,9 @@ constexpr llvm::StringLiteral growth = "smet.growth";     ///< #smet.growth: the
 constexpr llvm::StringLiteral layers = "smet.layers";     ///< JSON string: the manifest's "layers"
 constexpr llvm::StringLiteral config = "smet.config";     ///< JSON string: the manifest's "config"
 constexpr llvm::StringLiteral manifest = "smet.manifest"; ///< JSON string: the manifest
+
+// Ops.
+constexpr llvm::StringLiteral choice = "smet.choice"; ///< dictionary on sparse products: the kernel to take on the CPU
 
 /// The function of a kernel module that a dispatch calls.
 constexpr llvm::StringLiteral kernelMain = "main";

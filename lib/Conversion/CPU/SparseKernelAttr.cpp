@@ -1,0 +1,159 @@
+//===- SparseKernelAttr.cpp - choices as attributes of ops ----------------===//
+#include "SparseKernelAttr.h"
+
+#include "smet/Dialect/Smet/IR/Names.h"
+#include "smet/Dialect/Smet/IR/Smet.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace smet;
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// What an op looks like to the model, its activations [T, F] in tiles of `tile` tokens or packed already; none where
+/// it is no sparse product or has sizes that are not known. Tiles whose number is not known count as one.
+static std::optional<SparseProblem> problemOf(Operation *op, int64_t tile) {
+  if (!isa<SpmmOp, SddmmOp, SddmmAdamOp>(op))
+    return std::nullopt;
+  // smet.spmm has its values before x.
+  auto x = dyn_cast<ShapedType>(op->getOperand(isa<SpmmOp>(op) ? 2 : 1).getType());
+  bool isPacked = x && x.hasRank() && x.getRank() == 3;
+  if (!isPacked && !(x && x.hasRank() && x.getRank() == 2))
+    return std::nullopt;
+  int64_t width = isPacked ? x.getDimSize(2) : tile;
+  if (width < 1)
+    return std::nullopt;
+  int64_t count = x.isDynamicDim(0) ? 1 : isPacked ? x.getDimSize(0) : llvm::divideCeil(x.getDimSize(0), width);
+  auto type = cast<TopologyType>(op->getOperand(0).getType());
+  return SparseProblem{type.getRows(), type.getCols(), type.getBlockRows(), type.getBlockCols(), width, count};
+}
+
+static bool isTransposed(Operation *op) { return cast<SpmmOp>(op).getTranspose(); }
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Takes the fields of a choice out of a dictionary. `wrong` says what the first bad one should be.
+struct FieldReader {
+  NamedAttrList left;
+  std::string wrong;
+
+  void operator()(StringRef name, SpmmChoice::Kernel &kernel) {
+    auto text = dyn_cast_or_null<StringAttr>(left.erase(name));
+    const auto *known = llvm::find_if(kernelNames, [&](StringRef known) { return text && text == known; });
+    if (known == std::end(kernelNames))
+      wrong = "kernel must be one of \"tiles\", \"scatter\", \"panels\"";
+    else
+      kernel = SpmmChoice::Kernel(known - kernelNames);
+  }
+  void operator()(StringRef name, bool &value) {
+    take<BoolAttr>(name, "true or false", [&](BoolAttr attr) { value = attr.getValue(); });
+  }
+  void operator()(StringRef name, int64_t &value) {
+    take<IntegerAttr>(name, "an i64", [&](IntegerAttr attr) { value = attr.getInt(); });
+  }
+
+private:
+  template <typename Attr> void take(StringRef name, StringRef what, function_ref<void(Attr)> set) {
+    Attribute given = left.erase(name);
+    auto attr = dyn_cast_or_null<Attr>(given);
+    if (attr && (std::is_same_v<Attr, BoolAttr> || cast<IntegerAttr>(given).getType().isSignlessInteger(64)))
+      set(attr);
+    else if (given)
+      wrong = (name + " must be " + what).str();
+  }
+};
+
+} // namespace
+
+/// Why the text cannot be read; empty where it can.
+template <typename Choice> static std::string readChoice(Attribute attr, Choice &choice) {
+  auto dictionary = dyn_cast<DictionaryAttr>(attr);
+  if (!dictionary)
+    return "it must be a dictionary";
+  FieldReader reader{NamedAttrList(dictionary), ""};
+  visitFields(choice, reader);
+  if (reader.wrong.empty() && !reader.left.empty())
+    return "there is no " + reader.left.begin()->getName().str() + " in it";
+  return reader.wrong;
+}
+
+template <typename Choice> static DictionaryAttr writeChoice(MLIRContext *context, const Choice &choice) {
+  Builder b(context);
+  NamedAttrList fields;
+  visitFields(choice, [&](StringRef name, const auto &value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, SpmmChoice::Kernel>)
+      fields.set(name, b.getStringAttr(kernelNames[size_t(value)]));
+    else if constexpr (std::is_same_v<T, bool>)
+      fields.set(name, b.getBoolAttr(value));
+    else
+      fields.set(name, b.getI64IntegerAttr(value));
+  });
+  return fields.getDictionary(context);
+}
+
+//===----------------------------------------------------------------------===//
+// What the emitters and the tuner ask
+//===----------------------------------------------------------------------===//
+
+SpmmChoice smet::spmmChoice(Operation *op, const CPUTarget &target) {
+  SpmmChoice given;
+  if (Attribute attr = op->getDiscardableAttr(names::choice); attr && readChoice(attr, given).empty())
+    return given;
+  return chooseSpmm(*problemOf(op, /*tile=*/0), isTransposed(op), target);
+}
+
+SddmmChoice smet::sddmmChoice(Operation *op, const CPUTarget &target) {
+  SddmmChoice given;
+  if (Attribute attr = op->getDiscardableAttr(names::choice); attr && readChoice(attr, given).empty())
+    return given;
+  return chooseSddmm(*problemOf(op, /*tile=*/0), target);
+}
+
+static std::string checkChoice(Operation *op, Attribute attr, const CPUTarget &target) {
+  auto problem = problemOf(op, /*tile=*/0);
+  if (!problem)
+    return "the op is no sparse product of packed activations";
+  if (isa<SpmmOp>(op)) {
+    SpmmChoice choice;
+    std::string wrong = readChoice(attr, choice);
+    return wrong.empty() ? checkSpmm(choice, *problem, isTransposed(op), target) : wrong;
+  }
+  SddmmChoice choice;
+  std::string wrong = readChoice(attr, choice);
+  return wrong.empty() ? checkSddmm(choice, *problem, target) : wrong;
+}
+
+LogicalResult smet::checkChoices(Operation *root, const CPUTarget &target) {
+  bool good = true;
+  root->walk([&](Operation *op) {
+    Attribute attr = op->getDiscardableAttr(names::choice);
+    std::string wrong = attr ? checkChoice(op, attr, target) : "";
+    if (wrong.empty())
+      return;
+    op->emitOpError("has a ") << names::choice << " that it cannot take: " << wrong;
+    good = false;
+  });
+  return success(good);
+}
+
+SmallVector<DictionaryAttr> smet::sparseProductCandidates(Operation *op, const CPUTarget &target, int64_t tile) {
+  SmallVector<DictionaryAttr> attributes;
+  auto problem = problemOf(op, tile);
+  if (!problem)
+    return attributes;
+  if (isa<SpmmOp>(op))
+    for (const SpmmChoice &choice : spmmCandidates(*problem, isTransposed(op), target))
+      attributes.push_back(writeChoice(op->getContext(), choice));
+  else
+    for (const SddmmChoice &choice : sddmmCandidates(*problem, target))
+      attributes.push_back(writeChoice(op->getContext(), choice));
+  return attributes;
+}

@@ -1,0 +1,171 @@
+//===- SparseKernelCandidates.cpp - what can be chosen instead ------------===//
+//
+// Which choices are possible, and a grid of those that may be the fastest somewhere. Numbers that only divide work
+// among threads stay as the model has them.
+//
+//===----------------------------------------------------------------------===//
+#include "SparseKernelChoice.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace smet;
+using Kernel = SpmmChoice::Kernel;
+
+/// Larger numbers would divide nothing, and could overflow.
+static constexpr int64_t maxNumber = 1 << 16;
+
+static int64_t lanesOf(const SparseProblem &problem, const CPUTarget &target) {
+  return std::gcd(target.vectorBits / 32, problem.width);
+}
+static int64_t vectorsOf(const SparseProblem &problem, const CPUTarget &target) {
+  return problem.width / lanesOf(problem, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+template <typename Choice> static std::string checkNumbers(const Choice &choice) {
+  std::string wrong;
+  visitFields(choice, [&](const char *name, const auto &value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, int64_t>)
+      if (wrong.empty() && (value < 1 || value > maxNumber))
+        wrong = std::string(name) + " must be from 1 to " + std::to_string(maxNumber);
+  });
+  return wrong;
+}
+
+/// What `vectors` that live at once leave of the registers must hold a broadcast weight.
+static std::string checkRegisters(int64_t vectors, const CPUTarget &target) {
+  if (vectors < target.numRegisters)
+    return "";
+  return "it holds " + std::to_string(vectors) + " vectors at once, of " + std::to_string(target.numRegisters) +
+         " registers";
+}
+
+std::string smet::checkSpmm(const SpmmChoice &c, const SparseProblem &problem, bool transpose,
+                            const CPUTarget &target) {
+  int64_t outer = transpose ? problem.blockCols : problem.blockRows;
+  int64_t inner = transpose ? problem.blockRows : problem.blockCols;
+  if (std::string wrong = checkNumbers(c); !wrong.empty())
+    return wrong;
+  if (int64_t vectors = vectorsOf(problem, target); vectors % c.columns)
+    return "columns must divide the " + std::to_string(vectors) + " vectors of a token tile";
+  switch (c.kernel) {
+  case Kernel::Tiles:
+    if (c.rows > outer)
+      return "rows must be at most the block's " + std::to_string(outer) + " outputs";
+    if (inner > 1 && c.chains > inner)
+      return "chains must be at most the block's " + std::to_string(inner) + " inputs";
+    return checkRegisters((c.rows * c.chains + 1) * c.columns, target);
+  case Kernel::Scatter:
+    if (outer > 1)
+      return "scatter is for blocks with one output";
+    if (c.features > inner)
+      return "features must be at most the block's " + std::to_string(inner) + " inputs";
+    return checkRegisters((c.features + c.rows) * c.columns, target);
+  case Kernel::Panels:
+    if (outer > 1 || inner > 1)
+      return "panels is for blocks of one weight";
+    if (c.tiles > problem.tiles)
+      return "tiles must be at most the " + std::to_string(problem.tiles) + " token tiles";
+    return checkRegisters(c.columns * c.tiles + 1, target);
+  }
+  return "";
+}
+
+std::string smet::checkSddmm(const SddmmChoice &c, const SparseProblem &problem, const CPUTarget &target) {
+  bool wide = problem.blockRows == 1 && problem.blockCols > 1, tall = problem.blockCols == 1;
+  bool single = problem.blockRows == 1 && tall;
+  if (std::string wrong = checkNumbers(c); !wrong.empty())
+    return wrong;
+  if (wide && !c.byColumns)
+    return "blocks of one row are walked by columns";
+  if (tall && c.byColumns)
+    return "blocks of one column are walked by rows";
+  if (c.width > lanesOf(problem, target))
+    return "width must be at most the " + std::to_string(lanesOf(problem, target)) + " lanes of a vector";
+  if (!single)
+    return c.panel > 1 ? "panel is for blocks of one weight" : checkRegisters(c.width * (c.height + 1), target);
+  if (c.height > 1)
+    return "height is 1 for blocks of one weight";
+  if (!llvm::isPowerOf2_64(c.width))
+    return "width must be a power of two for blocks of one weight";
+  return checkRegisters(c.chunkTiles * vectorsOf(problem, target) + c.width, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Those of the added choices that are possible, each once.
+template <typename Choice, typename Check> struct Candidates {
+  Check check;
+  std::vector<Choice> choices;
+
+  void add(const Choice &choice) {
+    if (check(choice).empty() && !llvm::is_contained(choices, choice))
+      choices.push_back(choice);
+  }
+};
+} // namespace
+
+std::vector<SpmmChoice> smet::spmmCandidates(const SparseProblem &problem, bool transpose, const CPUTarget &target) {
+  SpmmChoice model = chooseSpmm(problem, transpose, target);
+  auto check = [&](const SpmmChoice &choice) { return checkSpmm(choice, problem, transpose, target); };
+  Candidates<SpmmChoice, decltype(check)> found{check, {model}};
+  int64_t outer = transpose ? problem.blockCols : problem.blockRows, vectors = vectorsOf(problem, target);
+  for (int64_t columns : {vectors, vectors / 2, vectors / 4}) {
+    // An output block in one register tile, in two about equal ones, ...
+    for (int64_t parts = 1, fit = 0; parts <= outer && fit < 3; ++parts) {
+      int64_t rows = (outer + parts - 1) / parts, sums = rows * columns;
+      fit += sums && sums + columns < target.numRegisters;
+      for (int64_t chains : {1, 2, 4}) // more than 16 sums need no chains
+        if (chains == 1 || sums * chains <= 16)
+          found.add({.columns = columns, .rows = rows, .chains = chains, .pieces = model.pieces});
+    }
+  }
+  for (int64_t columns : {vectors, vectors / 2})
+    for (int64_t features : {2, 4, 8})
+      for (int64_t panel : {128, 256, 512})
+        if (int64_t held = columns ? target.numRegisters / columns - features - 1 : 0; held > 0)
+          found.add({.kernel = Kernel::Scatter,
+                     .columns = columns,
+                     .rows = std::min<int64_t>(held, 4),
+                     .features = features,
+                     .panel = panel});
+  for (int64_t columns : {vectors, vectors / 2})
+    for (int64_t tiles : {1, 2})
+      for (int64_t panel : {32, 64, 128, 256, 512})
+        if (columns * tiles <= target.numRegisters / 2)
+          found.add({.kernel = Kernel::Panels,
+                     .columns = columns,
+                     .panel = panel,
+                     .tiles = tiles,
+                     .pieces = model.kernel == Kernel::Panels ? model.pieces : 1});
+  return found.choices;
+}
+
+std::vector<SddmmChoice> smet::sddmmCandidates(const SparseProblem &problem, const CPUTarget &target) {
+  SddmmChoice model = chooseSddmm(problem, target);
+  auto check = [&](const SddmmChoice &choice) { return checkSddmm(choice, problem, target); };
+  Candidates<SddmmChoice, decltype(check)> found{check, {model}};
+  auto add = [&](auto &&change) {
+    SddmmChoice choice = model;
+    change(choice);
+    found.add(choice);
+  };
+  for (bool byColumns : {false, true})
+    for (int64_t chunk : {1, 2, 4, 8})
+      add([&](SddmmChoice &c) { std::tie(c.byColumns, c.chunkTiles) = std::tuple(byColumns, chunk); });
+  for (auto [height, width] : {std::pair{2, 4}, {3, 4}, {4, 4}, {2, 8}, {1, 8}, {1, 4}, {1, 16}})
+    add([&](SddmmChoice &c) { std::tie(c.height, c.width) = std::tuple(height, width); });
+  for (int64_t panel : {32, 128, 256})
+    add([&](SddmmChoice &c) { c.panel = panel; });
+  return found.choices;
+}
