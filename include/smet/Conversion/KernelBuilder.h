@@ -70,6 +70,7 @@ public:
   /// The first `count` of `lanes`; what lies behind is not touched and reads as zero.
   Val loadFirst(mlir::Value memref, Val index, Val count, int64_t lanes);
   void storeFirst(Val value, mlir::Value memref, Val index, Val count);
+  void prefetch(mlir::Value memref, Vals indices); ///< into the second-level cache
   Val flatten(mlir::Value memref);                                  ///< a view of rank 1
   Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element);     ///< in a parallel body: on the thread's stack
   Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< at the top of a kernel: hoisted into the arena

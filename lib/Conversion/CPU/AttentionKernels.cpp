@@ -60,15 +60,16 @@ struct Attention {
   void scores(const Tiles &broadcast, Val tileB, Val f, const Tiles &inLanes, Val tileL, Val g, Value scores,
               double scale) const {
     product.emit(
-        shape.lanes, {0, 1, shape.headDim}, [&](Val, int64_t rows, Val) { return Vals(rows, product.zero()); },
+        shape.lanes, {0, 1, shape.headDim},
         [&](Val row, Val, Val d) {
           return k.load(broadcast.memref, {tileB, f + d, row});
         },
         [&](Val, Val d, Val lane) {
           return k.loadVector(inLanes.memref, {tileL, g + d, lane}, product.piece);
         },
-        [&](Val row, Val lane, Val sum) {
-          k.storeVector(sum * k.real(scale, sum.type()), scores, {row, lane});
+        [&](Val row, Val lane, Vals sums) {
+          for (auto [r, sum] : llvm::enumerate(sums))
+            k.storeVector(sum * k.real(scale, sum.type()), scores, {row + k.index(r), lane});
         });
   }
 

@@ -11,6 +11,11 @@ using namespace smet;
 
 namespace {
 
+/// Token tiles that share what is loaded of the weight: few tiles make smaller groups, so that all threads have some.
+int64_t groupOf(const Tiles &x) { return std::clamp<int64_t>(x.tiles / 4, 1, 8); }
+/// Rows of the product in a work item: with 128 terms, 128 KiB of the weight.
+constexpr int64_t panelRows = 256;
+
 // y[tile] = w x[tile]; a single tile's threads share the rows of w.
 struct LinearKernel : CPUKernel<nn::LinearOp> {
   using CPUKernel::CPUKernel;
@@ -19,25 +24,27 @@ struct LinearKernel : CPUKernel<nn::LinearOp> {
     if (!x || !y)
       return failure();
     Product product(k, target, x.lanes);
-    auto rows = [&](Val tile, Val first, int64_t count) {
-      product.emit(count, x.features, {op.getW(), {}, first}, {x.memref, {tile}}, {y.memref, {tile}, first});
-    };
     if (x.tiles == 1)
-      forPanels(k, y.features, 2 * productRows, /*parallel=*/true,
-                [&](Val first, int64_t count) { rows(0, first, count); });
-    else
-      parallelGroups(k, x, [&](Val begin, Val end) {
-        // 512 KiB of the weight.
-        int64_t panel = evenPanel(y.features, std::max<int64_t>((1 << 17) / x.features, 8 * productRows));
-        forPanels(k, y.features, panel, /*parallel=*/false, [&](Val first, int64_t count) {
-          k.loop(begin, end, 1, [&](Val tile) { rows(tile, first, count); });
-        });
+      forPanels(k, y.features, 2 * productRows, /*parallel=*/true, [&](Val first, int64_t count) {
+        product.emit(count, x.features, {op.getW(), {}, first}, {x.memref, {0}}, {y.memref, {0}, first});
       });
+    else
+      forGroupsOfPanels(k, k.index(x.tiles), groupOf(x), y.features, evenPanel(y.features, panelRows),
+                        [&](Val begin, Val end, Val first, int64_t count) {
+                          product.emit(
+                              count, x.features, {op.getW(), {}, first}, begin, end,
+                              [&](Val tile) {
+                                return Matrix{x.memref, {tile}};
+                              },
+                              [&](Val tile) {
+                                return Matrix{y.memref, {tile}, first};
+                              });
+                        });
     return success();
   }
 };
 
-// dx[tile] = sum over panels of w[panel]ᵀ dy[tile][panel], part by part of its features.
+// dx[tile] = wᵀ dy[tile]
 struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::LinearGradInputOp op, KernelBuilder &k) const final {
@@ -45,17 +52,17 @@ struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
     if (!dy || !dx)
       return failure();
     Product product(k, target, dx.lanes);
-    parallelGroups(k, dx, [&](Val begin, Val end) {
-      // 512 features of four tiles are 512 KiB, 128 rows of the weight 256 KiB.
-      forPanels(k, dx.features, evenPanel(dx.features, 512), /*parallel=*/false, [&](Val feature, int64_t features) {
-        forPanels(k, dy.features, productDepth, /*parallel=*/false, [&](Val first, int64_t count) {
-          k.loop(begin, end, 1, [&](Val tile) {
-            product.emit(features, count, {op.getW(), {}, first, feature, /*transposed=*/true},
-                         {dy.memref, {tile}, first}, {dx.memref, {tile}, feature}, /*before=*/first);
-          });
-        });
-      });
-    });
+    forGroupsOfPanels(k, k.index(dx.tiles), groupOf(dx), dx.features, evenPanel(dx.features, panelRows),
+                      [&](Val begin, Val end, Val first, int64_t count) {
+                        product.emit(
+                            count, dy.features, {op.getW(), {}, 0, first, /*transposed=*/true}, begin, end,
+                            [&](Val tile) {
+                              return Matrix{dy.memref, {tile}};
+                            },
+                            [&](Val tile) {
+                              return Matrix{dx.memref, {tile}, first};
+                            });
+                      });
     return success();
   }
 };

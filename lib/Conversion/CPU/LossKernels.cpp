@@ -28,10 +28,8 @@ struct Loss {
     return x && vocabulary > 0 && cast<MemRefType>(targets.getType()).getDimSize(0) == x.tiles * x.lanes &&
            cast<MemRefType>(w.getType()).getElementType().isF32();
   }
-  /// Rows of a panel of the vocabulary: at most 1 MiB of the weight, half of a common second-level cache.
-  int64_t panelRows() const {
-    return evenPanel(vocabulary, std::clamp<int64_t>((1 << 18) / x.features, 16 * productRows, 512));
-  }
+  /// Rows of a panel of the vocabulary: the logits of eight tiles are 256 KiB.
+  int64_t panelRows() const { return evenPanel(vocabulary, 128); }
   VectorType vector() const { return k.vectorOf(x.lanes, k.b.getF32Type()); }
   Val vectorZero() const { return k.zero(vector()); }
   Val lowest() const { return k.real(-1e30, vector()); }
@@ -82,10 +80,10 @@ struct LinearCrossEntropyKernel : CPUKernel<nn::LinearCrossEntropyOp> {
     if (!loss.valid())
       return failure();
     const Tiles &x = loss.x;
-    int64_t size = groupOf(x), panel = loss.panelRows();
+    int64_t size = std::clamp<int64_t>(x.tiles / 8, 1, 4), panel = loss.panelRows();
     Type f32 = k.b.getF32Type();
     Value partials = k.workspace({x.tiles}, k.b.getF64Type()).get();
-    parallelGroups(k, x, [&](Val begin, Val end) {
+    parallelPieces(k, k.index(x.tiles), size, [&](Val begin, Val end) {
       Value logits = k.stack({panel, x.lanes}, f32).get();
       // Of every tile: running maximum, sum of exponentials and the target's logit, lane by lane.
       Value tops = k.stack({size, x.lanes}, f32).get(), sums = k.stack({size, x.lanes}, f32).get();
@@ -137,11 +135,15 @@ public:
 
   /// The logits of a chunk, and then(i, first, rows) for its every tile i and panel.
   void multiply(Val begin, Val end, function_ref<void(Val, Val, int64_t)> then) const {
+    Product product(k, loss.target, x.lanes);
     forPanels(k, loss.vocabulary, loss.panelRows(), /*parallel=*/true, [&](Val first, int64_t rows) {
-      k.loop(0, end - begin, 1, [&](Val i) {
-        loss.multiply(first, rows, begin + i, logits(i, first));
-        then(i, first, rows);
-      });
+      product.emit(
+          rows, x.features, {loss.w, {}, first}, 0, end - begin,
+          [&](Val i) {
+            return Matrix{x.memref, {begin + i}};
+          },
+          [&](Val i) { return logits(i, first); });
+      k.loop(0, end - begin, 1, [&](Val i) { then(i, first, rows); });
     });
   }
 
@@ -167,21 +169,16 @@ public:
   void accumulate(Val begin, Val end) const {
     outer.emit(z, begin, end, loss.vocabulary, dw);
     Product product(k, loss.target, x.lanes);
-    // 256 features of two tiles and of 128 rows of the weight are 256 KiB.
-    constexpr int64_t group = 2;
-    int64_t part = evenPanel(x.features, 256), parts = llvm::divideCeil(x.features, part);
-    Val groups = (end - begin + (group - 1)) / k.index(group);
-    k.parallel(groups * parts, [&](Val item) {
-      Val first = item / parts * group, last = k.min(first + group, end - begin);
-      panelAt(k, x.features, part, item % parts, [&](Val feature, int64_t features) {
-        forPanels(k, loss.vocabulary, productDepth, /*parallel=*/false, [&](Val row, int64_t rows) {
-          k.loop(first, last, 1, [&](Val i) {
-            product.emit(features, rows, {loss.w, {}, row, feature, /*transposed=*/true}, logits(i, row),
-                         {dx.memref, {begin + i}, feature}, /*before=*/row);
-          });
-        });
-      });
-    });
+    // 128 features of eight tiles and of 128 rows of the weight are 320 KiB.
+    forGroupsOfPanels(k, end - begin, 8, x.features, evenPanel(x.features, 128),
+                      [&](Val first, Val last, Val feature, int64_t features) {
+                        product.emit(
+                            features, loss.vocabulary, {loss.w, {}, 0, feature, /*transposed=*/true}, first, last,
+                            [&](Val i) { return logits(i, 0); },
+                            [&](Val i) {
+                              return Matrix{dx.memref, {begin + i}, feature};
+                            });
+                      });
   }
 
 private:

@@ -4,6 +4,18 @@
 using namespace mlir;
 using namespace smet;
 
+Matrix Matrix::from(Val first) const {
+  Matrix part = *this;
+  (transposed ? part.row : part.column) = (transposed ? row : column) + first;
+  return part;
+}
+
+Matrix Matrix::turned() const {
+  Matrix other = *this;
+  other.transposed = !transposed;
+  return other;
+}
+
 Vals Matrix::at(Val i, Val j) const {
   Vals indices(outer);
   indices.push_back(row + (transposed ? j : i));
@@ -12,22 +24,22 @@ Vals Matrix::at(Val i, Val j) const {
 }
 
 Product::Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes)
-    : piece(pieceOf(lanes, target)), k(k), lanes(lanes) {}
+    : piece(pieceOf(lanes, target)), k(k), target(target), lanes(lanes) {}
 
-void Product::emit(int64_t rows, Terms terms, Initial initial, Left left, Right right, Result result) const {
+void Product::emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
+  Val zero = k.zero(k.vectorOf(piece, k.b.getF32Type()));
   auto group = [&](Val first, int64_t count, Val lane) {
-    auto row = [&](int64_t r) { return first + k.index(r); };
-    Vals sums = initial(first, count, lane);
-    sums = k.loop(terms.begin, terms.end, 1, sums, [&](Val i, Vals sums) -> Vals {
+    if (ahead)
+      ahead(first, count, lane);
+    Vals sums = k.loop(terms.begin, terms.end, 1, Vals(count, zero), [&](Val i, Vals sums) -> Vals {
       return k.loop(0, terms.depth, 1, sums, [&](Val d, Vals sums) -> Vals {
         Val vector = right(i, d, lane);
         for (int64_t r = 0; r < count; ++r)
-          sums[r] = k.fma(left(row(r), i, d), vector, sums[r]);
+          sums[r] = k.fma(left(first + k.index(r), i, d), vector, sums[r]);
         return sums;
       });
     });
-    for (int64_t r = 0; r < count; ++r)
-      result(row(r), lane, sums[r]);
+    result(first, lane, sums);
   };
   k.loop(0, lanes, piece, [&](Val lane) {
     int64_t full = rows / productRows * productRows;
@@ -38,33 +50,69 @@ void Product::emit(int64_t rows, Terms terms, Initial initial, Left left, Right 
   });
 }
 
-Vals Product::loadIf(Val condition, const Matrix &c, Val row, int64_t rows, Val lane) const {
-  SmallVector<Type> types(rows, zero().type());
-  return k.ifElse(
-      condition, types,
+void Product::store(Val adds, Vals sums, const Matrix &c, Val row, Val lane) const {
+  auto at = [&](size_t r) { return c.at(row + k.index(r), lane); };
+  SmallVector<Type> types(sums.size(), sums[0].type());
+  Vals stored = k.ifElse(
+      adds, types,
       [&] {
-        Vals loaded;
-        for (int64_t r = 0; r < rows; ++r)
-          loaded.push_back(k.loadVector(c.memref, c.at(row + k.index(r), lane), piece));
-        return loaded;
+        Vals total;
+        for (auto [r, sum] : llvm::enumerate(sums))
+          total.push_back(sum + k.loadVector(c.memref, at(r), piece));
+        return total;
       },
-      [&] { return Vals(rows, zero()); });
+      [&] { return sums; });
+  for (auto [r, value] : llvm::enumerate(stored))
+    k.storeVector(value, c.memref, at(r));
+}
+
+void Product::forChunks(int64_t depth, Chunk body) const {
+  int64_t full = depth / productDepth * productDepth;
+  if (full)
+    k.loop(0, full, productDepth, [&](Val begin) { body(begin, productDepth); });
+  if (depth > full)
+    body(k.index(full), depth - full);
+}
+
+void Product::emitChunk(int64_t rows, Val begin, int64_t size, const Matrix &a, const Matrix &b, const Matrix &c,
+                        Val before, Ahead ahead) const {
+  Val adds = k.compare(KernelBuilder::Compare::gt, before + begin, 0);
+  emit(
+      rows, {0, 1, size}, [&](Val row, Val, Val d) { return k.load(a.memref, a.at(row, d)); },
+      [&](Val, Val d, Val lane) { return k.loadVector(b.memref, b.at(begin + d, lane), piece); },
+      [&](Val row, Val lane, Vals sums) { store(adds, sums, c, row, lane); }, ahead);
 }
 
 void Product::emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before) const {
-  auto chunk = [&](Val begin, int64_t size) {
-    Val adds = k.compare(KernelBuilder::Compare::gt, before + begin, 0);
-    emit(
-        rows, {0, 1, size}, [&](Val row, int64_t count, Val lane) { return loadIf(adds, c, row, count, lane); },
-        [&](Val row, Val, Val d) { return k.load(a.memref, a.at(row, begin + d)); },
-        [&](Val, Val d, Val lane) { return k.loadVector(b.memref, b.at(begin + d, lane), piece); },
-        [&](Val row, Val lane, Val sum) { k.storeVector(sum, c.memref, c.at(row, lane)); });
-  };
-  int64_t full = depth / productDepth * productDepth;
-  if (full)
-    k.loop(0, full, productDepth, [&](Val begin) { chunk(begin, productDepth); });
-  if (depth > full)
-    chunk(k.index(full), depth - full);
+  forChunks(depth, [&](Val begin, int64_t size) { emitChunk(rows, begin, size, a.from(begin), b, c, before); });
+}
+
+/// Asks for share `step` of `steps` of a matrix's lines.
+static void prefetchShare(KernelBuilder &k, const Matrix &matrix, int64_t rows, int64_t columns, Val step, Val steps) {
+  constexpr int64_t line = 16;
+  int64_t lines = llvm::divideCeil(columns, line), total = rows * lines;
+  Val share = (steps + (total - 1)) / steps, begin = step * share, end = k.min(begin + share, k.index(total));
+  k.loop(begin, end, 1, [&](Val i) { k.prefetch(matrix.memref, matrix.at(i / lines, i % lines * line)); });
+}
+
+void Product::emit(int64_t rows, int64_t depth, const Matrix &a, Val first, Val last, MatrixAt b, MatrixAt c) const {
+  Matrix packed{k.stack({rows, std::min(depth, productDepth)}, k.b.getF32Type()).get()};
+  Val groups = k.index(llvm::divideCeil(rows, productRows)), steps = (last - first) * groups;
+  forChunks(depth, [&](Val begin, int64_t size) {
+    Matrix chunk = a.from(begin);
+    if (!a.transposed)
+      copy(k, target, rows, size, chunk, packed);
+    else
+      transpose(k, target, k.index(size), rows, chunk.turned(), packed);
+    // Columns of A lie in short pieces, which the processor does not foresee.
+    Matrix next = a.from(k.min(begin + size, k.index(depth - size))).turned();
+    k.loop(first, last, 1, [&](Val i) {
+      auto ahead = [&](Val row, int64_t, Val) {
+        prefetchShare(k, next, size, rows, (i - first) * groups + row / productRows, steps);
+      };
+      emitChunk(rows, begin, size, packed, b(i), c(i), /*before=*/0, a.transposed ? Ahead(ahead) : nullptr);
+    });
+  });
 }
 
 void smet::panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i, function_ref<void(Val, int64_t)> body) {
@@ -91,6 +139,26 @@ void smet::forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel
     k.loop(0, full, size, [&](Val first) { body(first, size); });
   if (rows > full)
     body(k.index(full), rows - full);
+}
+
+void smet::forGroupsOfPanels(KernelBuilder &k, Val tiles, int64_t group, int64_t rows, int64_t panel,
+                             function_ref<void(Val, Val, Val, int64_t)> body) {
+  Val groups = (tiles + (group - 1)) / k.index(group);
+  int64_t panels = llvm::divideCeil(rows, panel);
+  k.parallel(groups * panels, [&](Val item) {
+    Val begin = item / panels * group, end = k.min(begin + group, tiles);
+    panelAt(k, rows, panel, item % panels, [&](Val first, int64_t count) { body(begin, end, first, count); });
+  });
+}
+
+void smet::copy(KernelBuilder &k, const CPUTarget &target, int64_t rows, int64_t columns, const Matrix &from,
+                const Matrix &to) {
+  int64_t vector = target.vectorBits / 32, whole = columns / vector * vector;
+  k.loop(0, rows, 1, [&](Val i) {
+    k.loop(0, whole, vector,
+           [&](Val j) { k.storeVector(k.loadVector(from.memref, from.at(i, j), vector), to.memref, to.at(i, j)); });
+    k.loop(whole, columns, 1, [&](Val j) { k.store(k.load(from.memref, from.at(i, j)), to.memref, to.at(i, j)); });
+  });
 }
 
 /// Rows of a square become its columns: log2(n) steps, each of which exchanges halves of the rows' parts.
@@ -182,13 +250,18 @@ void OuterProduct::emitPart(const Tiles &dy, Val begin, Val end, Val row, int64_
     Val adds = k.compare(KernelBuilder::Compare::gt, tile, 0);
     product.emit(
         rows, {tile, k.min(tile + pass, end), x.lanes},
-        [&](Val r, int64_t count, Val lane) { return product.loadIf(adds, c, r, count, lane); },
         [&](Val r, Val i, Val d) {
           return k.load(dy.memref, {i - begin, row + r, d});
         },
         [&](Val i, Val d, Val lane) {
           return k.loadVector(transposed, {p, i * x.lanes + d, offset + lane}, product.piece);
         },
-        [&](Val r, Val lane, Val sum) { k.storeVector(sum, dw, c.at(r, lane)); });
+        [&](Val r, Val lane, Vals sums) { product.store(adds, sums, c, r, lane); },
+        // dw is larger than any cache.
+        [&](Val r, int64_t count, Val lane) {
+          for (int64_t i = 0; i < count; ++i)
+            for (int64_t j = 0; j < product.piece; j += 16)
+              k.prefetch(dw, c.at(r + k.index(i), lane + k.index(j)));
+        });
   });
 }

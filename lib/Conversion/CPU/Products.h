@@ -1,7 +1,8 @@
 //===- Products.h - dense products on register tiles ------------*- C++ -*-===//
 //
 // C = A B with rows of B and C in lanes: a group of rows of C times a piece of the lanes stays in registers over the
-// whole sum, each element of A is broadcast. Packed token tiles are such a B as they are, so that nothing is copied.
+// whole sum, each element of A is broadcast. Packed token tiles are such a B as they are, and are never copied; weights
+// are, chunk by chunk, where several tiles share the copy.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_LIB_CONVERSION_CPU_PRODUCTS_H
@@ -31,6 +32,10 @@ struct Matrix {
   bool transposed = false;
 
   Vals at(Val i, Val j) const;
+  /// Its columns from `first` on.
+  Matrix from(Val first) const;
+  /// Its transpose.
+  Matrix turned() const;
 };
 
 class Product {
@@ -38,32 +43,46 @@ public:
   /// C is `lanes` wide.
   Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes);
 
-  using Initial = llvm::function_ref<Vals(Val row, int64_t rows, Val lane)>;
   using Left = llvm::function_ref<Val(Val row, Val i, Val d)>;
   using Right = llvm::function_ref<Val(Val i, Val d, Val lane)>;
-  using Result = llvm::function_ref<void(Val row, Val lane, Val sum)>;
+  using Result = llvm::function_ref<void(Val row, Val lane, Vals sums)>;
+  using Ahead = llvm::function_ref<void(Val row, int64_t rows, Val lane)>;
 
-  /// C[row] = initial[row] + sum over the terms of left(row, i, d) * right(i, d), for every row and piece of the lanes,
-  /// given to `result`. left is a scalar, the others are pieces; `initial` has those of a group of rows.
-  void emit(int64_t rows, Terms terms, Initial initial, Left left, Right right, Result result) const;
+  /// The sums over the terms of left(row, i, d) * right(i, d), for every row and piece of the lanes. left is a scalar,
+  /// right and the sums are pieces; `result` has those of a group of rows from `row` on. `ahead` is called before each
+  /// group's terms, to ask for memory that is needed after them.
+  void emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead = nullptr) const;
 
   /// C += A B, where C holds the sum of `before` terms; where that is 0, what it holds is not read. In chunks of the
   /// depth that keep what is used of B in the first-level cache.
   void emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before = 0) const;
 
-  /// Pieces of so many rows of C where `condition` holds, else zeros.
-  Vals loadIf(Val condition, const Matrix &c, Val row, int64_t rows, Val lane) const;
+  using MatrixAt = llvm::function_ref<Matrix(Val)>;
+  /// C[i] = A B[i] for i in [begin, end). Every chunk of A is copied first: it is used for every i, and rows that lie a
+  /// power of two apart would evict each other from the first-level cache. In a parallel body.
+  void emit(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b, MatrixAt c) const;
+
+  /// The pieces of C from `row` on are these sums, or more by them where `adds`. They are added last: nothing waits for
+  /// what C held before.
+  void store(Val adds, Vals sums, const Matrix &c, Val row, Val lane) const;
 
   /// Lanes in registers at a time, a divisor of the width.
   int64_t piece;
 
-  Val zero() const { return k.zero(k.vectorOf(piece, k.b.getF32Type())); }
-
 private:
+  using Chunk = llvm::function_ref<void(Val begin, int64_t size)>;
+  void forChunks(int64_t depth, Chunk body) const;
+  /// The terms [begin, begin + size) of C += A B, of which A has only these.
+  void emitChunk(int64_t rows, Val begin, int64_t size, const Matrix &a, const Matrix &b, const Matrix &c, Val before,
+                 Ahead ahead = nullptr) const;
   KernelBuilder &k;
+  CPUTarget target;
   int64_t lanes;
 };
 
+/// to(i, j) = from(i, j) for i in [0, rows) and j in [0, columns).
+void copy(KernelBuilder &k, const CPUTarget &target, int64_t rows, int64_t columns, const Matrix &from,
+          const Matrix &to);
 /// to(j, i) = from(i, j) for i in [0, rows) and j in [0, columns): in registers, where columns are whole registers.
 void transpose(KernelBuilder &k, const CPUTarget &target, Val rows, int64_t columns, const Matrix &from,
                const Matrix &to);
@@ -90,10 +109,10 @@ private:
   mlir::Value transposed; ///< [ceil(features / panel)][tokens][panel]
 };
 
-/// Rows of a panel where at most `most` may be in one: panels are about equal and whole groups of rows, so that the
-/// last one is not a small rest.
+/// Rows of a panel where about `most` may be in one: panels are about equal, so that the last one is not a small rest,
+/// and whole registers, so that they are transposed in these.
 inline int64_t evenPanel(int64_t rows, int64_t most) {
-  return llvm::alignTo(llvm::divideCeil(rows, llvm::divideCeil(rows, most)), productRows);
+  return llvm::alignTo(llvm::divideCeil(rows, llvm::divideCeil(rows, most)), 16);
 }
 /// body(first, count) for panel i of a matrix of `rows` rows in panels of `size`, of which the last may be smaller.
 void panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i,
@@ -102,13 +121,9 @@ void panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i,
 void forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel,
                llvm::function_ref<void(Val first, int64_t count)> body);
 
-/// Token tiles of a work item that go through the panels of a weight together. Few tiles make smaller groups, so that
-/// there are some for every thread.
-inline int64_t groupOf(const Tiles &x) { return std::clamp<int64_t>(x.tiles / 8, 1, 4); }
-/// body(begin, end) in parallel over groups of tiles.
-inline void parallelGroups(KernelBuilder &k, const Tiles &x, llvm::function_ref<void(Val, Val)> body) {
-  parallelPieces(k, k.index(x.tiles), groupOf(x), body);
-}
+/// body(begin, end, first, count) in parallel over groups of `group` of the tiles [0, tiles) times panels.
+void forGroupsOfPanels(KernelBuilder &k, Val tiles, int64_t group, int64_t rows, int64_t panel,
+                       llvm::function_ref<void(Val begin, Val end, Val first, int64_t count)> body);
 
 } // namespace smet
 

@@ -112,6 +112,11 @@ void KernelBuilder::store(Val value, Value memref, Vals indices) {
   memref::StoreOp::create(b, loc, materialize(value, element), memref, indexValues(indices));
 }
 
+void KernelBuilder::prefetch(Value memref, Vals indices) {
+  memref::PrefetchOp::create(b, loc, memref, indexValues(indices), /*isWrite=*/false, /*localityHint=*/2,
+                             /*isDataCache=*/true);
+}
+
 Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {
   Type element = mlir::cast<MemRefType>(memref.getType()).getElementType();
   return wrap(vector::LoadOp::create(b, loc, vectorOf(lanes, element), memref, indexValues(indices)));

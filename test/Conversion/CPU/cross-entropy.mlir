@@ -1,6 +1,6 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse --split-input-file | FileCheck %s
 
-// Logits exist for one panel of the vocabulary and one tile: 504 x 64 here, whatever the vocabulary. The last panel is
+// Logits exist for one panel of the vocabulary and one tile: 128 x 64 here, whatever the vocabulary. The last panel is
 // what is left of it. The tiles of a group go through the panels together, each with its maximum, sum and picked logit.
 
 // CHECK-LABEL: func.func @main(
@@ -8,10 +8,10 @@
 // CHECK:         memref.alloc() : memref<2xf64>
 // CHECK-NOT:     memref.alloc()
 // CHECK:         scf.parallel
-// CHECK:           memref.alloca() {{.*}} : memref<504x64xf32>
+// CHECK:           memref.alloca() {{.*}} : memref<128x64xf32>
 // CHECK-COUNT-3:   memref.alloca() {{.*}} : memref<1x64xf32>
 // CHECK-NOT:       memref.alloca()
-// CHECK:           scf.for {{.*}} step %c504
+// CHECK:           scf.for {{.*}} step %c128
 // CHECK:             %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
 // CHECK:             arith.maximumf
 // CHECK:             math.exp {{.*}} : vector<64xf32>

@@ -1,24 +1,26 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu="vector-bits=256 num-registers=16" --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=YMM
 
-// A panel of the weight's rows is used for all tiles of a group. Six rows of y times 64 tokens stay in registers over a
-// chunk of the sum: nothing is stored in it.
+// A work item is a group of eight tiles times a panel of the weight's rows, of which a chunk is copied for all tiles.
+// Six rows of y times 64 tokens stay in registers over a chunk of the sum: nothing is stored in it.
 
 // CHECK-LABEL: func.func @main(
-// CHECK:         %[[GROUPS:.*]] = arith.constant 9 : index
-// CHECK:         scf.parallel {{.*}} to (%[[GROUPS]])
-// CHECK:           scf.for {{.*}} step %c402
+// CHECK:         %[[ITEMS:.*]] = arith.constant 35 : index
+// CHECK:         scf.parallel {{.*}} to (%[[ITEMS]])
+// CHECK:           %[[COPY:.*]] = memref.alloca() {{.*}} : memref<240x128xf32>
+// CHECK:           scf.for {{.*}} step %c128
+// CHECK:             vector.store {{.*}}, %[[COPY]]
 // CHECK:             scf.for
-// CHECK:               scf.for {{.*}} step %c128
-// CHECK:                 scf.for {{.*}} step %c6
-// CHECK:                   %{{.*}}:6 = scf.if
-// CHECK:                   %[[SUMS:.*]]:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
-// CHECK-NOT:                 store
-// CHECK-COUNT-6:             math.fma {{.*}} : vector<64xf32>
-// CHECK-NOT:                 store
-// CHECK:                     scf.yield
-// CHECK-COUNT-6:           vector.store %[[SUMS]]
-// CHECK-NOT:     memref.alloc
+// CHECK:               scf.for {{.*}} step %c6
+// CHECK:                 %[[SUMS:.*]]:6 = scf.for {{.*}} iter_args({{.*}}vector<64xf32>
+// CHECK-NOT:               store
+// CHECK-COUNT-6:           math.fma {{.*}} : vector<64xf32>
+// CHECK-NOT:               store
+// CHECK:                   scf.yield
+// CHECK:                 %[[TOTAL:.*]]:6 = scf.if
+// CHECK-COUNT-6:           arith.addf %[[SUMS]]
+// CHECK-COUNT-6:         vector.store %[[TOTAL]]
+// CHECK-NOT:     memref.alloc()
 
 // With 16 registers, six rows times two registers.
 // YMM:           %{{.*}}:6 = scf.for {{.*}} iter_args({{.*}}vector<16xf32>

@@ -202,13 +202,14 @@ TEST_P(NNKernels, Attention) {
   }
 }
 
-// Sizes off the register tiles, panels and parts: rows by 6, 96 and 128, columns by 16 and 64, sums by 128; tiles in
+// Sizes off the register tiles, panels and parts: rows by 6, 96 and 256, columns by 16 and 64, sums by 128; tiles in
 // groups (1,088 tokens), one tile, and lanes that are no whole registers (20 tokens).
 TEST_P(NNKernels, Linear) {
   struct Size {
     int64_t T, N, K;
   };
-  for (auto [T, N, K] : {Size{192, 70, 33}, {576, 200, 80}, {64, 1, 270}, {20, 270, 64}, {1088, 13, 5}}) {
+  for (auto [T, N, K] :
+       {Size{192, 70, 33}, {576, 200, 80}, {64, 1, 270}, {20, 270, 64}, {1088, 13, 5}, {192, 300, 272}}) {
     SCOPED_TRACE(testing::Message() << T << " tokens, " << N << " x " << K);
     std::string x = tensorType({T, K}), y = tensorType({T, N}), w = tensorType({N, K});
     auto xs = random(T * K), ws = random(N * K), dys = random(T * N);
@@ -237,7 +238,7 @@ TEST_P(NNKernels, Linear) {
 }
 
 TEST_P(NNKernels, LinearCrossEntropy) {
-  // Vocabularies below, at and beyond the panels of at most 512 rows; tiles in groups; features beyond a chunk of a sum.
+  // Vocabularies below, at and beyond the panels of about 128 rows; tiles in groups; features beyond a chunk of a sum.
   struct Size {
     int64_t V, T, F;
   };
