@@ -88,7 +88,7 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
   if (!machine)
     return machine.takeError();
   Stages stages(module, options.dumpDirectory);
-  if (auto error = stages.dump("model"))
+  if (auto error = stages.dump(modelLevel ? "model" : "entry-points"))
     return std::move(error);
   if (modelLevel)
     if (auto error = stages.run("entry-points", buildEntryPointPipeline))

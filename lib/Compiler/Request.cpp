@@ -5,10 +5,12 @@
 #include "Identity.h"
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/InitAll.h"
+#include "smet/Pipelines/Pipelines.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -125,6 +127,7 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   Reader reader(*object);
   reader.read("target", request.target, {{"cpu", Target::CPU}, {"reference", Target::Reference}});
   reader.read("cpu", request.cpu);
+  reader.read("tune", request.tune);
   if (object->get("module")) {
     reader.read("module", request.module.emplace());
     if (Error error = reader.finish())
@@ -166,8 +169,10 @@ public:
     options.target = request.target;
     options.cpu = request.cpu;
     options.dumpDirectory = dumpDirectory;
-    if (!cache.empty())
+    if (!cache.empty()) {
       options.kernelCache = (cache + "/kernels").str();
+      tuningFolder = (cache + "/tuning").str();
+    }
     context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
       std::lock_guard lock(mutex);
       if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
@@ -176,9 +181,11 @@ public:
     });
   }
 
-  Error build(const CompileRequest &request) {
+  Error build(const CompileRequest &request, const Tuner *tuner) {
     isModel = !request.module;
-    return isModel ? buildModel(request) : parseModule(*request.module);
+    if (Error error = isModel ? buildModel(request) : parseModule(*request.module))
+      return error;
+    return request.tune ? tune(tuner) : Error::success();
   }
 
   Expected<std::string> hash() {
@@ -199,6 +206,18 @@ public:
   }
 
 private:
+  /// The module becomes entry points whose sparse products say how they are computed, which is part of its hash then.
+  Error tune(const Tuner *tuner) {
+    if (!tuner)
+      return createStringError("this compiler is part of a program that cannot measure; run smet-compile --tune");
+    mlir::PassManager pm(&context);
+    buildEntryPointPipeline(pm);
+    if (std::exchange(isModel, false) && failed(pm.run(*module)))
+      return createStringError("compilation failed in stage 'entry-points'" + diagnostics);
+    Error error = tuneSparseProducts(*module, options, *tuner, tuningFolder);
+    return error ? createStringError("--tune: " + llvm::toString(std::move(error)) + diagnostics) : Error::success();
+  }
+
   Error parseModule(StringRef text) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     return module ? Error::success() : createStringError("the module cannot be parsed" + diagnostics);
@@ -227,6 +246,7 @@ private:
   }
 
   CompileOptions options;
+  std::string tuningFolder;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   bool isModel = true; ///< at model level, not entry points
@@ -237,18 +257,19 @@ private:
 } // namespace
 
 Expected<CompileReport> smet::compileRequest(const CompileRequest &request, StringRef path, StringRef cache,
-                                             StringRef dumpDirectory) {
+                                             StringRef dumpDirectory, const Tuner *tuner) {
   Compilation compilation(request, cache, dumpDirectory);
-  if (Error error = compilation.build(request))
+  if (Error error = compilation.build(request, tuner))
     return std::move(error);
   return compilation.compile(path);
 }
 
-Expected<CachedProgram> smet::compileCached(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) {
+Expected<CachedProgram> smet::compileCached(const CompileRequest &request, StringRef cache, StringRef dumpDirectory,
+                                            const Tuner *tuner) {
   if (std::error_code error = llvm::sys::fs::create_directories(cache))
     return createStringError("cannot make the cache folder '" + cache + "': " + error.message());
   Compilation compilation(request, cache, dumpDirectory);
-  if (Error error = compilation.build(request))
+  if (Error error = compilation.build(request, tuner))
     return std::move(error);
   auto hash = compilation.hash();
   if (!hash)

@@ -108,9 +108,22 @@ static Expected<pid_t> spawn(const std::vector<std::string> &command, const Work
   return child;
 }
 
-/// Waits for the child, showing the time it takes from the third second on. An interrupt ends it. The status of
-/// waitpid.
-static int waitFor(pid_t child, std::FILE *progress) {
+static std::string lastLine(const std::string &text) {
+  size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos)
+    return "";
+  size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? -1 : begin));
+}
+
+/// What the child does: tuning, of which it says itself how far it is, or compiling.
+static std::string activity(const std::string &log, int64_t seconds) {
+  std::string last = lastLine(log);
+  return last.starts_with("tuning: ") ? last : fmt::format("compiling ... {}", durationText(double(seconds)));
+}
+
+/// Waits for the child, showing what it does from the third second on. An interrupt ends it. The status of waitpid.
+static int waitFor(pid_t child, std::FILE *progress, const WorkFolder &work) {
   auto start = Clock::now();
   bool terminal = progress && isatty(fileno(progress)) == 1, ended = false;
   int64_t shown = 0; // the last second told
@@ -123,14 +136,14 @@ static int waitFor(pid_t child, std::FILE *progress) {
     if (!progress || ended || seconds < 2 || seconds == shown || (shown && !terminal))
       continue;
     if (terminal)
-      print(progress, "\rcompiling ... {} ", durationText(static_cast<double>(seconds)));
+      print(progress, "\r\x1b[K{} ", activity(work.text("log"), seconds));
     else
       print(progress, "compiling ...\n");
     std::fflush(progress);
     shown = seconds;
   }
   if (shown && terminal && !ended)
-    print(progress, "\r");
+    print(progress, "\r\x1b[K");
   return status;
 }
 
@@ -150,19 +163,11 @@ static void forwardWarnings(const std::string &log) {
     print(stderr, "smet: warning: {}\n", line);
 }
 
-/// "compiled 26 kernels, 22 from the cache, 1.8 s"; nothing when the program was there.
+/// "compiled 26 kernels, 22 from the cache, 1.8 s", nothing when the program was there; before it what was tuned.
 static void forwardReport(const std::string &log, std::FILE *progress) {
-  constexpr std::string_view start = "compiled ";
-  if (std::string line = messageLines(log, start); progress && !line.empty())
-    print(progress, "{}{}\n", start, line);
-}
-
-static std::string lastLine(const std::string &text) {
-  size_t end = text.find_last_not_of('\n');
-  if (end == std::string::npos)
-    return "";
-  size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? -1 : begin));
+  for (std::string_view start : {"tuned ", "compiled "})
+    if (std::string line = messageLines(log, start); progress && !line.empty())
+      print(progress, "{}{}\n", start, line);
 }
 
 /// What to tell when the child has failed.
@@ -211,7 +216,7 @@ Expected<fs::path> CompilerProcess::runOnce(const nlohmann::json &request) const
   Expected<pid_t> child = spawn(command, *work);
   if (!child)
     return std::unexpected(child.error());
-  int status = waitFor(*child, progress);
+  int status = waitFor(*child, progress, *work);
   forwardWarnings(work->text("log"));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return explain(status, *work);

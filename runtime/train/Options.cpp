@@ -36,6 +36,8 @@ std::span<const OptionInfo> optionTable() {
       {"target", Model, "TARGET", "cpu, or reference (slow; defines the meaning)", &O::target},
       {"cpu", Model, "NAME", "processor to compile for, as LLVM names it: x86-64-v3, znver4, ...; host: this machine",
        &O::cpu},
+      {"tune", Model, "", "measure the kernels of each sparse product on this machine and take the fastest; cached",
+       &O::tune},
       {"cache-dir", Model, "DIR", "compiled programs and tokenised data; default $XDG_CACHE_HOME/smet or ~/.cache/smet",
        &O::cacheDir},
 
@@ -99,7 +101,7 @@ const OptionInfo *findOption(std::string_view name) {
 
 bool appliesTo(const OptionInfo &option, Method method) {
   bool regrows = option.group == OptionGroup::Topology || option.name == "warmup-updates";
-  bool sparse = option.name == "density" || option.name == "block";
+  bool sparse = option.name == "density" || option.name == "block" || option.name == "tune";
   return method == Method::Smet || (!regrows && (!sparse || method == Method::Static));
 }
 
@@ -410,6 +412,8 @@ Status validate(const TrainOptions &o) {
   for (auto [x, lo, hi, open, flag] : ranges)
     if (Status status = checkRange(x, lo, hi, open, flag); !status)
       return status;
+  if (o.tune && o.target == Target::Reference)
+    return fail("--tune chooses kernels of --target cpu; the reference has one of each");
   if (o.stopAfter > o.steps)
     return fail("--stop-after {} is beyond the last step (--steps {})", o.stopAfter, o.steps);
   if (o.updateUntil > o.steps)
@@ -425,6 +429,7 @@ nlohmann::json compileRequest(const TrainOptions &o, const nlohmann::json &model
   return {{"kind", kind},
           {"target", name(o.target)},
           {"cpu", o.cpu},
+          {"tune", o.tune},
           {"model", model},
           {"method", name(o.method)},
           {"density", o.density},

@@ -44,6 +44,7 @@ struct TrainOptions {
   Method method = Method::Smet;
   Target target = Target::Cpu;
   std::string cpu = "host";
+  bool tune = false;
   double density = 0.1;
   BlockShape block;
   int64_t batchSize = 16, seqLen = 256;
@@ -97,8 +98,8 @@ std::span<const OptionInfo> optionTable();
 std::string_view title(OptionGroup group);
 const OptionInfo *findOption(std::string_view name);
 
-/// Whether the option changes anything in a run by that method: prune and regrow belong to smet, a density and blocks
-/// to sparse layers.
+/// Whether the option changes anything in a run by that method: prune and regrow belong to smet, a density, blocks
+/// and the choice of their kernels to sparse layers.
 bool appliesTo(const OptionInfo &option, Method method);
 
 /// Reads `text` into the option's field. The error says what was expected, without naming the option.

@@ -3,6 +3,8 @@
 // The compiler as a process of its own: `smet` runs it, so that the trainer contains no LLVM and survives its crashes.
 //
 //===----------------------------------------------------------------------===//
+#include "Measure.h"
+
 #include "smet/Compiler/Request.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -13,6 +15,33 @@
 #include <chrono>
 
 namespace cl = llvm::cl;
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Measures in this process and says how far it is, from the third second on.
+static smet::Tuner makeTuner() {
+  smet::Tuner tuner;
+  tuner.measure = [](const smet::TuningProgram &program) -> llvm::Expected<smet::TuningSeconds> {
+    smet::TuningSeconds seconds;
+    if (std::string error = smet::measure(program, seconds); !error.empty())
+      return llvm::createStringError(error);
+    return seconds;
+  };
+  tuner.progress = [start = Clock::now()](int64_t done, int64_t total) {
+    if (double seconds = secondsSince(start); done && seconds > 2)
+      llvm::errs() << llvm::formatv("tuning: {0} of {1} sparse products, about {2:f0} s left\n", done, total,
+                                    seconds / double(done) * double(total - done));
+  };
+  tuner.finished = [start = Clock::now()](const smet::TuningReport &report) {
+    llvm::errs() << llvm::formatv("tuned {0} sparse products: {1} measured now, {2} not as the cost model has them, "
+                                  "{3:f1} s\n",
+                                  report.products, report.measured, report.changed, secondsSince(start));
+  };
+  return tuner;
+}
 
 int main(int argc, char **argv) {
   cl::OptionCategory category("smet-compile options");
@@ -31,6 +60,9 @@ int main(int argc, char **argv) {
       cl::desc("write the program there unless it is there already; its path is printed. With -o: "
                "where compiled kernels are kept"));
   cl::opt<std::string> output("o", cl::value_desc("file"), cl::cat(category), cl::desc("write the program here"));
+  cl::opt<bool> tune("tune", cl::cat(category),
+                     cl::desc("measure the kernels that each sparse product may take, on this machine, and take the "
+                              "fastest; results are kept in --cache"));
   cl::opt<std::string> dump("dump-ir", cl::value_desc("folder"), cl::cat(category),
                             cl::desc("write the IR after each stage there"));
   cl::HideUnrelatedOptions(category);
@@ -42,7 +74,7 @@ int main(int argc, char **argv) {
   };
   if (cache.empty() && output.empty())
     return fail("give --cache or -o");
-  auto start = std::chrono::steady_clock::now();
+  auto start = Clock::now();
   if (requestFile.empty() == moduleFile.empty())
     return fail("give either --request or --module");
   if (!requestFile.empty() && target.getNumOccurrences())
@@ -62,22 +94,23 @@ int main(int argc, char **argv) {
     return fail(llvm::toString(request.takeError()));
   if (!cpu.empty())
     request->cpu = cpu;
+  request->tune |= tune;
+  smet::Tuner tuner = makeTuner();
   smet::CachedProgram program{output, std::nullopt};
   if (output.empty()) {
-    auto cached = smet::compileCached(*request, cache, dump);
+    auto cached = smet::compileCached(*request, cache, dump, &tuner);
     if (!cached)
       return fail(llvm::toString(cached.takeError()));
     program = std::move(*cached);
   } else {
-    auto report = smet::compileRequest(*request, output, cache, dump);
+    auto report = smet::compileRequest(*request, output, cache, dump, &tuner);
     if (!report)
       return fail(llvm::toString(report.takeError()));
     program.report = *report;
   }
   if (program.report)
     llvm::errs() << llvm::formatv("compiled {0} kernels, {1} from the cache, {2:f1} s\n", program.report->compiled,
-                                  program.report->fromCache,
-                                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+                                  program.report->fromCache, secondsSince(start));
   llvm::outs() << program.path << "\n";
   return 0;
 }

@@ -125,6 +125,7 @@ static Expected<fs::path> compileTrained(const fs::path &folder, std::string_vie
     cache = options->cacheDir.text;
   options->cacheDir.text = cache.string();
   options->cpu = TrainOptions().cpu; // the run's own need not be one that this machine can run
+  options->tune = false;             // not worth the wait
   const nlohmann::json program = (*checkpoint)->state.config.value("program", nlohmann::json::object());
   return compileFor(*options, program.value("model", nlohmann::json::object()), kind);
 }

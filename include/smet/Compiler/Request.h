@@ -2,7 +2,7 @@
 #ifndef SMET_COMPILER_REQUEST_H
 #define SMET_COMPILER_REQUEST_H
 
-#include "smet/Compiler/Compiler.h"
+#include "smet/Compiler/Tune.h"
 #include "smet/Models/Llama.h"
 
 #include <optional>
@@ -14,17 +14,18 @@ namespace smet {
 ///   {"kind": "train" | "infer", "target": "cpu" | "reference", "cpu": "host" | LLVM's name of a processor,
 ///    "model": {a Hugging Face config.json}, "method": "smet" | "static" | "dense", "density": 0.1,
 ///    "block": [16, 16], "batch": 16, "seq_len": 128, "warmup_updates": 10, "beta1": 0.9, "beta2": 0.999,
-///    "eps": 1e-8, "weight_decay": 0, "lr_scaling": true}
+///    "eps": 1e-8, "weight_decay": 0, "lr_scaling": true, "tune": false}
 ///
 /// All but "model" have defaults. Unknown keys and wrong types are errors, each named. Entry points that somebody wrote
 /// as IR are compiled by
 ///
-///   {"module": "func.func @main(...) ...", "target": "cpu" | "reference", "cpu": ...}
+///   {"module": "func.func @main(...) ...", "target": "cpu" | "reference", "cpu": ..., "tune": ...}
 struct CompileRequest {
   ModelRequest model;
   std::optional<std::string> module; ///< entry points as text, in place of the model
   Target target = Target::CPU;
   std::string cpu = "host"; ///< CompileOptions::cpu
+  bool tune = false;        ///< sparse products are measured
 
   static llvm::Expected<CompileRequest> parse(llvm::StringRef json);
 };
@@ -37,13 +38,15 @@ struct CachedProgram {
 
 /// Compiles a request to a program file in `cache` (created where missing), named by the hash of the module, the
 /// options and the compiler, or finds it there. The objects of kernels are kept in `cache`/kernels. With a dump
-/// directory everything is compiled.
+/// directory everything is compiled. Measurements of a request to tune, for which there must be a tuner, are kept in
+/// `cache`/tuning.
 llvm::Expected<CachedProgram> compileCached(const CompileRequest &request, llvm::StringRef cache,
-                                            llvm::StringRef dumpDirectory);
+                                            llvm::StringRef dumpDirectory, const Tuner *tuner = nullptr);
 
-/// Compiles a request to the program file `path`. Kernels are shared with `cache` unless that is empty.
+/// Compiles a request to the program file `path`. Kernels and measurements are shared with `cache` unless that is
+/// empty.
 llvm::Expected<CompileReport> compileRequest(const CompileRequest &request, llvm::StringRef path, llvm::StringRef cache,
-                                             llvm::StringRef dumpDirectory);
+                                             llvm::StringRef dumpDirectory, const Tuner *tuner = nullptr);
 
 } // namespace smet
 

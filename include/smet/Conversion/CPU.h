@@ -26,7 +26,8 @@ struct CPUTarget {
 };
 
 /// The ways to compute a sparse product (smet.spmm, smet.sddmm, smet.sddmm_adam; tensors [T, F] come in tiles of `tile`
-/// tokens) as values of its smet.choice, the cost model's own first. None of other ops.
+/// tokens) as values of its smet.choice, the cost model's own first. None of other ops, and where the tokens fill no
+/// tile.
 llvm::SmallVector<mlir::DictionaryAttr> sparseProductCandidates(mlir::Operation *op, const CPUTarget &target,
                                                                 int64_t tile);
 

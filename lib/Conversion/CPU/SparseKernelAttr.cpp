@@ -14,7 +14,8 @@ using namespace smet;
 //===----------------------------------------------------------------------===//
 
 /// What an op looks like to the model, its activations [T, F] in tiles of `tile` tokens or packed already; none where
-/// it is no sparse product or has sizes that are not known. Tiles whose number is not known count as one.
+/// it is no sparse product, has sizes that are not known, or tokens that fill no tile. Packed tiles whose number is not
+/// known count as one.
 static std::optional<SparseProblem> problemOf(Operation *op, int64_t tile) {
   if (!isa<SpmmOp, SddmmOp, SddmmAdamOp>(op))
     return std::nullopt;
@@ -25,6 +26,8 @@ static std::optional<SparseProblem> problemOf(Operation *op, int64_t tile) {
     return std::nullopt;
   int64_t width = isPacked ? x.getDimSize(2) : tile;
   if (width < 1)
+    return std::nullopt;
+  if (!isPacked && (x.isDynamicDim(0) || x.getDimSize(0) < tile))
     return std::nullopt;
   int64_t count = x.isDynamicDim(0) ? 1 : isPacked ? x.getDimSize(0) : llvm::divideCeil(x.getDimSize(0), width);
   auto type = cast<TopologyType>(op->getOperand(0).getType());

@@ -119,35 +119,32 @@ std::vector<SpmmChoice> smet::spmmCandidates(const SparseProblem &problem, bool 
   SpmmChoice model = chooseSpmm(problem, transpose, target);
   auto check = [&](const SpmmChoice &choice) { return checkSpmm(choice, problem, transpose, target); };
   Candidates<SpmmChoice, decltype(check)> found{check, {model}};
-  int64_t outer = transpose ? problem.blockCols : problem.blockRows, vectors = vectorsOf(problem, target);
-  for (int64_t columns : {vectors, vectors / 2, vectors / 4}) {
+  int64_t outer = transpose ? problem.blockCols : problem.blockRows;
+  for (int64_t columns : {8, 4, 2, 1}) {
     // An output block in one register tile, in two about equal ones, ...
     for (int64_t parts = 1, fit = 0; parts <= outer && fit < 3; ++parts) {
-      int64_t rows = (outer + parts - 1) / parts, sums = rows * columns;
-      fit += sums && sums + columns < target.numRegisters;
-      for (int64_t chains : {1, 2, 4}) // more than 16 sums need no chains
-        if (chains == 1 || sums * chains <= 16)
+      int64_t rows = (outer + parts - 1) / parts;
+      fit += (rows + 1) * columns < target.numRegisters;
+      for (int64_t chains : {1, 2, 4})
+        if (chains == 1 || rows * columns * chains <= 16) // more sums need no chains
           found.add({.columns = columns, .rows = rows, .chains = chains, .pieces = model.pieces});
     }
   }
-  for (int64_t columns : {vectors, vectors / 2})
+  for (int64_t columns : {4, 2})
     for (int64_t features : {2, 4, 8})
       for (int64_t panel : {128, 256, 512})
-        if (int64_t held = columns ? target.numRegisters / columns - features - 1 : 0; held > 0)
-          found.add({.kernel = Kernel::Scatter,
-                     .columns = columns,
-                     .rows = std::min<int64_t>(held, 4),
-                     .features = features,
-                     .panel = panel});
-  for (int64_t columns : {vectors, vectors / 2})
-    for (int64_t tiles : {1, 2})
-      for (int64_t panel : {32, 64, 128, 256, 512})
-        if (columns * tiles <= target.numRegisters / 2)
-          found.add({.kernel = Kernel::Panels,
-                     .columns = columns,
-                     .panel = panel,
-                     .tiles = tiles,
-                     .pieces = model.kernel == Kernel::Panels ? model.pieces : 1});
+        found.add({.kernel = Kernel::Scatter,
+                   .columns = columns,
+                   .rows = std::min<int64_t>((target.numRegisters - 1) / columns - features, 4),
+                   .features = features,
+                   .panel = panel});
+  for (int64_t tiles : {1, 2})
+    for (int64_t panel : {32, 64, 128, 256, 512})
+      found.add({.kernel = Kernel::Panels,
+                 .columns = 4,
+                 .panel = panel,
+                 .tiles = tiles,
+                 .pieces = model.kernel == Kernel::Panels ? model.pieces : 1});
   return found.choices;
 }
 

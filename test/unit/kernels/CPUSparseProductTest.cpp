@@ -1,6 +1,12 @@
 //===- CPUSparseProductTest.cpp - SpMM and SDDMM on the CPU ---------------===//
 #include "CPUSparse.h"
 
+#include "runtime/program/Processor.h"
+
+#include <cstdlib>
+#include <functional>
+#include <optional>
+
 using namespace smet;
 using namespace smet::test;
 
@@ -8,16 +14,26 @@ namespace {
 
 class CPUSparseProduct : public testing::TestWithParam<Case> {};
 
+std::string spmmText(const Case &c, const Topology &t, bool transpose, const std::string &attributes) {
+  int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
+  return entry(
+      "smet.spmm",
+      {{"t", t.type()}, {"w", tensorType({t.nnz(), c.blockRows, c.blockCols})}, {"x", c.activation(in), "state"}},
+      {{"y", c.activation(out), "state"}},
+      "{" + std::string(transpose ? "transpose" : "") + (transpose && !attributes.empty() ? ", " : "") + attributes +
+          "}");
+}
+
+std::string sddmmText(const Case &c, const Topology &t, const std::string &attributes) {
+  return entry("smet.sddmm",
+               {{"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}},
+               {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols})}}, "{" + attributes + "}");
+}
+
 Floats runSpmm(const Case &c, const Topology &t, const Floats &values, const Floats &x, const Floats &y, bool transpose,
                bool accumulate, int threads, const std::string &cpu = "") {
   int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
-  Kernel kernel(
-      entry("smet.spmm",
-            {{"t", t.type()}, {"w", tensorType({t.nnz(), c.blockRows, c.blockCols})}, {"x", c.activation(in), "state"}},
-            {{"y", c.activation(out), "state"}},
-            "{" + std::string(transpose ? "transpose" : "") + (transpose && accumulate ? ", " : "") +
-                (accumulate ? "accumulate" : "") + "}"),
-      Target::CPU, threads, cpu);
+  Kernel kernel(spmmText(c, t, transpose, accumulate ? "accumulate" : ""), Target::CPU, threads, cpu);
   t.fill(kernel, "t");
   kernel.set("w", values);
   kernel.set("x", pack(x, c.tokens, in));
@@ -43,10 +59,7 @@ TEST_P(CPUSparseProduct, Spmm) {
 
 Floats runSddmm(const Case &c, const Topology &t, const Floats &x, const Floats &dy, const Floats &dvalues,
                 bool accumulate, int threads, const std::string &cpu = "") {
-  Kernel kernel(entry("smet.sddmm",
-                      {{"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}},
-                      {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols})}}, accumulate ? "{accumulate}" : ""),
-                Target::CPU, threads, cpu);
+  Kernel kernel(sddmmText(c, t, accumulate ? "accumulate" : ""), Target::CPU, threads, cpu);
   t.fill(kernel, "t");
   kernel.set("x", pack(x, c.tokens, c.cols));
   kernel.set("dy", pack(dy, c.tokens, c.rows));
@@ -84,6 +97,60 @@ TEST(CPUSparse, BitsDoNotDependOnThreads) {
       EXPECT_EQ(runSpmm(c, t, values, x, dy, false, false, threads), y) << c;
       EXPECT_EQ(runSpmm(c, t, values, dy, x, true, false, threads), dx) << c;
       EXPECT_EQ(runSddmm(c, t, x, dy, values, false, threads), dw) << c;
+    }
+  }
+}
+
+/// A kernel whose entry points "0", "1", ... are the product that `text` writes in each way that a tuner would try.
+struct EveryChoice {
+  explicit EveryChoice(const std::function<std::string(std::string)> &text) {
+    bool wide = !std::getenv("SMET_TEST_CPU") && rt::machineHas("avx512vl");
+    auto choices = wide ? choicesOf(text(""), 512, 32) : choicesOf(text(""), 256, 16);
+    EXPECT_GT(choices.size(), 3u);
+    std::string module;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      std::string function = text("smet.choice = " + choices[i]);
+      module += function.replace(function.find("@main"), 5, fmt::format("@\"{}\"", i)) + "\n";
+      entries.push_back(std::to_string(i));
+    }
+    kernel.emplace(module, Target::CPU, 2, wide ? "x86-64-v4" : "x86-64-v3");
+  }
+
+  std::optional<Kernel> kernel;
+  std::vector<std::string> entries;
+};
+
+TEST(CPUSparse, EveryChoiceComputesTheSame) {
+  for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 300, 0.2}, Case{290, 270, 1, 1, 300, 0.1},
+                        Case{140, 270, 1, 1, 320, 0.6}, Case{27, 55, 3, 5, 128, 0.4}}) {
+    std::mt19937 rng(5);
+    Topology t = c.topology(rng);
+    auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
+    auto x = randomVector<float>(c.tokens * c.cols, rng), dy = randomVector<float>(c.tokens * c.rows, rng);
+    for (bool transpose : {false, true}) {
+      EveryChoice every([&](const std::string &choice) { return spmmText(c, t, transpose, choice); });
+      const Floats &in = transpose ? dy : x, &out = transpose ? x : dy;
+      int64_t outputs = transpose ? c.cols : c.rows;
+      Doubles expected = plainSpmm(t, values, in, Doubles(out.size()), c.tokens, transpose);
+      t.fill(*every.kernel, "t");
+      every.kernel->set("w", values);
+      every.kernel->set("x", pack(in, c.tokens, transpose ? c.rows : c.cols));
+      for (const std::string &entry : every.entries) {
+        every.kernel->set("y", pack(out, c.tokens, outputs));
+        every.kernel->run(entry);
+        Floats y = unpack(every.kernel->get<float>("y"), c.tokens, outputs);
+        EXPECT_LE(relativeError(y, expected), 2e-6) << c << ", choice " << entry;
+      }
+    }
+    EveryChoice every([&](const std::string &choice) { return sddmmText(c, t, choice); });
+    Doubles expected = plainSddmm(t, x, dy, c.tokens);
+    t.fill(*every.kernel, "t");
+    every.kernel->set("x", pack(x, c.tokens, c.cols));
+    every.kernel->set("dy", pack(dy, c.tokens, c.rows));
+    for (const std::string &entry : every.entries) {
+      every.kernel->set("dw", values);
+      every.kernel->run(entry);
+      EXPECT_LE(relativeError(every.kernel->get<float>("dw"), expected), 2e-6) << c << ", choice " << entry;
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "smet/Compiler/Compiler.h"
 #include "smet/Compiler/Request.h"
+#include "smet/Conversion/CPU.h"
 #include "smet/InitAll.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -39,6 +40,16 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
   options.cpu = processor(cpu);
   auto report = compileProgram(*module, modelLevel, options, path);
   return report ? "" : llvm::toString(report.takeError()) + "\n" + diagnostics;
+}
+
+std::vector<std::string> smet::test::choicesOf(const std::string &text, int64_t vectorBits, int64_t numRegisters) {
+  std::vector<std::string> choices;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &sharedContext());
+  module->walk([&](mlir::Operation *op) {
+    for (mlir::DictionaryAttr choice : sparseProductCandidates(op, {vectorBits, numRegisters}, /*tile=*/64))
+      llvm::raw_string_ostream(choices.emplace_back()) << choice;
+  });
+  return choices;
 }
 
 std::string smet::test::compileModel(const std::string &requestJson, const std::string &path) {

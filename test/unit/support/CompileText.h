@@ -6,7 +6,9 @@
 #ifndef SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
 #define SMET_TEST_UNIT_SUPPORT_COMPILETEXT_H
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace smet::test {
 
@@ -17,8 +19,13 @@ enum class Target { Reference, CPU };
 std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path,
                         const std::string &cpu = "");
 
-/// Compiles a request (smet/Compiler/Request.h) to the program file `path`, for the same processor. Returns the errors, empty on success.
+/// Compiles a request (smet/Compiler/Request.h) to the program file `path`, for the same processor. Returns the errors,
+/// empty on success.
 std::string compileModel(const std::string &requestJson, const std::string &path);
+
+/// The choices that a tuner would try for the sparse product of a module of entry points with vectors of so many bits,
+/// as text of smet.choice.
+std::vector<std::string> choicesOf(const std::string &module, int64_t vectorBits, int64_t numRegisters);
 
 } // namespace smet::test
 
