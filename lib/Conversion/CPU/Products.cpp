@@ -26,27 +26,37 @@ Vals Matrix::at(Val i, Val j) const {
 Product::Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes)
     : piece(pieceOf(lanes, target)), k(k), target(target), lanes(lanes) {}
 
-void Product::emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
-  Val zero = k.zero(k.vectorOf(piece, k.b.getF32Type()));
-  auto group = [&](Val first, int64_t count, Val lane) {
-    if (ahead)
-      ahead(first, count, lane);
-    Vals sums = k.loop(terms.begin, terms.end, 1, Vals(count, zero), [&](Val i, Vals sums) -> Vals {
-      return k.loop(0, terms.depth, 1, sums, [&](Val d, Vals sums) -> Vals {
-        Val vector = right(i, d, lane);
-        for (int64_t r = 0; r < count; ++r)
-          sums[r] = k.fma(left(first + k.index(r), i, d), vector, sums[r]);
-        return sums;
-      });
+void Product::emitGroup(Val first, int64_t count, Val lane, Terms terms, Left left, Right right, Result result,
+                        Ahead ahead) const {
+  if (ahead)
+    ahead(first, count, lane);
+  Vals sums(count, k.zero(k.vectorOf(piece, k.b.getF32Type())));
+  sums = k.loop(terms.begin, terms.end, 1, sums, [&](Val i, Vals sums) -> Vals {
+    return k.loop(0, terms.depth, 1, sums, [&](Val d, Vals sums) -> Vals {
+      Val vector = right(i, d, lane);
+      for (int64_t r = 0; r < count; ++r)
+        sums[r] = k.fma(left(first + k.index(r), i, d), vector, sums[r]);
+      return sums;
     });
-    result(first, lane, sums);
-  };
+  });
+  result(first, lane, sums);
+}
+
+void Product::emitGroups(Val rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
   k.loop(0, lanes, piece, [&](Val lane) {
-    int64_t full = rows / productRows * productRows;
+    k.loop(0, rows, productRows,
+           [&](Val first) { emitGroup(first, productRows, lane, terms, left, right, result, ahead); });
+  });
+}
+
+void Product::emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
+  int64_t full = rows / productRows * productRows;
+  k.loop(0, lanes, piece, [&](Val lane) {
     if (full)
-      k.loop(0, full, productRows, [&](Val first) { group(first, productRows, lane); });
+      k.loop(0, full, productRows,
+             [&](Val first) { emitGroup(first, productRows, lane, terms, left, right, result, ahead); });
     if (rows > full)
-      group(k.index(full), rows - full, lane);
+      emitGroup(k.index(full), rows - full, lane, terms, left, right, result, ahead);
   });
 }
 

@@ -62,6 +62,9 @@ public:
   /// power of two apart would evict each other from the first-level cache. In a parallel body.
   void emit(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b, MatrixAt c) const;
 
+  /// The same for as many whole groups as hold `rows` rows: left must be defined for those beyond, too.
+  void emitGroups(Val rows, Terms terms, Left left, Right right, Result result, Ahead ahead = nullptr) const;
+
   /// The pieces of C from `row` on are these sums, or more by them where `adds`. They are added last: nothing waits for
   /// what C held before.
   void store(Val adds, Vals sums, const Matrix &c, Val row, Val lane) const;
@@ -70,6 +73,8 @@ public:
   int64_t piece;
 
 private:
+  void emitGroup(Val first, int64_t count, Val lane, Terms terms, Left left, Right right, Result result,
+                 Ahead ahead) const;
   using Chunk = llvm::function_ref<void(Val begin, int64_t size)>;
   void forChunks(int64_t depth, Chunk body) const;
   /// The terms [begin, begin + size) of C += A B, of which A has only these.

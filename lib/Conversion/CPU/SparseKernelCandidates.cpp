@@ -90,7 +90,10 @@ std::string smet::checkSddmm(const SddmmChoice &c, const SparseProblem &problem,
   if (c.width > lanesOf(problem, target))
     return "width must be at most the " + std::to_string(lanesOf(problem, target)) + " lanes of a vector";
   if (!single)
-    return c.panel > 1 ? "panel is for blocks of one weight" : checkRegisters(c.width * (c.height + 1), target);
+    return c.densePercent < 100 ? "dense_percent is for blocks of one weight"
+                                : checkRegisters(c.width * (c.height + 1), target);
+  if (c.densePercent > 100)
+    return "dense_percent must be at most 100";
   if (c.height > 1)
     return "height is 1 for blocks of one weight";
   if (!llvm::isPowerOf2_64(c.width))
@@ -162,7 +165,7 @@ std::vector<SddmmChoice> smet::sddmmCandidates(const SparseProblem &problem, con
       add([&](SddmmChoice &c) { std::tie(c.byColumns, c.chunkTiles) = std::tuple(byColumns, chunk); });
   for (auto [height, width] : {std::pair{2, 4}, {3, 4}, {4, 4}, {2, 8}, {1, 8}, {1, 4}, {1, 16}})
     add([&](SddmmChoice &c) { std::tie(c.height, c.width) = std::tuple(height, width); });
-  for (int64_t panel : {32, 128, 256})
-    add([&](SddmmChoice &c) { c.panel = panel; });
+  for (int64_t percent : {1, 100}) // whatever the density is: one of the two kernels
+    add([&](SddmmChoice &c) { c.densePercent = percent; });
   return found.choices;
 }

@@ -95,6 +95,8 @@ static constexpr int64_t chunkBytes = 1 << 20;
 static constexpr int64_t minChunkTokens = 64, maxChunkTokens = 256;
 /// Items of a chunk: enough for 64 threads to balance.
 static constexpr int64_t sddmmItems = 64;
+/// Inputs of which 128 tokens are 256 KiB.
+static constexpr int64_t fewInputs = 512;
 
 SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &target) {
   bool wide = problem.blockRows == 1 && problem.blockCols > 1, tall = problem.blockRows > 1 && problem.blockCols == 1;
@@ -114,7 +116,9 @@ SddmmChoice smet::chooseSddmm(const SparseProblem &problem, const CPUTarget &tar
   if (single) // A row of dy is held in a quarter of the registers, the sums of eight slots in another.
     tokens = std::min(tokens, target.numRegisters / 4 * target.vectorBits / 32);
   choice.chunkTiles = std::max<int64_t>(tokens / problem.width, 1);
-  choice.panel = single ? inputPanel : 1;
+  // Whole panels of a gradient cost the same at any density; dot products come from a nearer cache with few inputs.
+  if (single)
+    choice.densePercent = problem.cols <= fewInputs ? 45 : 33;
   choice.items = sddmmItems;
   return choice;
 }

@@ -49,7 +49,7 @@ struct SddmmChoice {
   bool byColumns = false;        ///< segments are column blocks; the rows of dy are gathered
   int64_t height = 1, width = 1; ///< a tile of dot products: `width` rows of one side times `height` of the other
   int64_t chunkTiles = 1;        ///< token tiles that all entries use before the next ones
-  int64_t panel = 1;             ///< 1 x 1: inputs of a panel, where the density is above 1/3
+  int64_t densePercent = 100;    ///< 1 x 1: where more of the weights are active, all are computed, and these picked
   int64_t items = 1;             ///< work items of a chunk, where there are enough entries
 
   bool operator==(const SddmmChoice &) const = default;
@@ -62,7 +62,7 @@ template <typename Choice, typename Visitor> void visitFields(Choice &choice, Vi
     visit("height", choice.height);
     visit("width", choice.width);
     visit("chunk_tiles", choice.chunkTiles);
-    visit("panel", choice.panel);
+    visit("dense_percent", choice.densePercent);
     visit("items", choice.items);
   } else {
     using Kernel = SpmmChoice::Kernel;

@@ -1,6 +1,8 @@
 //===- SparseSddmmEmitter.cpp - sampled products of activations -----------===//
 #include "SparseSddmmEmitter.h"
 
+#include "SparseSddmmDense.h"
+
 using namespace mlir;
 using namespace smet;
 
@@ -11,16 +13,34 @@ SddmmEmitter::SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyTy
       order(choice.byColumns ? columnWalk(type, arrays) : rowWalk(type, arrays)),
       x{Tokens(k, xValue), type.getBlockCols()}, dy{Tokens(k, dyValue), type.getBlockRows()},
       lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes) {
-  if (single) {
-    // Below a third of the weights, the few slots of a row in a panel are not worth loading its dy again.
-    int64_t units = llvm::divideCeil(x.tokens.features, choice.panel);
-    panels.emplace(k, order, x.tokens.features, choice.panel, k.select(isDense(k, type, nnz), 1, units));
+  Tiles xTiles = Tiles::of(xValue), dyTiles = Tiles::of(dyValue);
+  if (single && choice.densePercent < 100 && xTiles && dyTiles) {
+    dense = k.compare(KernelBuilder::Compare::gt, nnz * 100, type.getNumBlocks() * choice.densePercent);
+    denseSddmm = std::make_unique<DenseSddmm>(k, target, order, xTiles, dyTiles);
   }
 }
 
+SddmmEmitter::~SddmmEmitter() = default;
+
 void SddmmEmitter::add(Val begin, Val end, const Gradients &gradients) {
-  if (single)
-    return addSingles(begin, end, gradients);
+  if (denseSddmm)
+    k.ifElse(
+        dense, {},
+        [&]() -> Vals {
+          denseSddmm->add(begin, end, segmentOf(begin), segmentOf(end - 1) + 1, gradients);
+          return {};
+        },
+        [&]() -> Vals {
+          addSingles(begin, end, gradients);
+          return {};
+        });
+  else if (single)
+    addSingles(begin, end, gradients);
+  else
+    addBlocks(begin, end, gradients);
+}
+
+void SddmmEmitter::addBlocks(Val begin, Val end, const Gradients &gradients) {
   Val entries = end - begin, step = k.max((entries + (choice.items - 1)) / choice.items, 1), tiles = x.tokens.tiles;
   k.loop(0, tiles, choice.chunkTiles, [&](Val tile) {
     Val count = k.min(tiles - tile, choice.chunkTiles);
@@ -100,15 +120,15 @@ void SddmmEmitter::addSlots(Val segment, Val first, Val last, Val tile, Val coun
   k.loop(full, last, 1, [&](Val entry) { slots(entry, 1); });
 }
 
-/// 1 x 1: one item of work is a panel of x and a range of rows of dy. Chunks are a whole number of tiles, which
-/// registers hold a row of dy of; the rest is taken tile by tile.
+/// 1 x 1: one item of work is a range of rows of dy. Chunks are a whole number of tiles, which registers hold a row of
+/// dy of; the rest is taken tile by tile.
 void SddmmEmitter::addSingles(Val begin, Val end, const Gradients &gradients) {
+  Val firstRow = segmentOf(begin), lastRow = segmentOf(end - 1) + 1;
   auto chunk = [&](Val tile, int64_t tilesHeld) {
-    Val pieces = (panels->count() + (choice.items - 1)) / panels->count();
-    k.parallel(panels->count() * pieces, [&](Val item) {
-      Val panel = item / pieces, piece = item % pieces;
-      k.loop(piece * order.segments / pieces, (piece + 1) * order.segments / pieces, 1, [&](Val row) {
-        Val first = k.max(panels->begin(row, panel), begin), last = k.min(panels->end(row, panel), end);
+    Val rows = lastRow - firstRow, step = (rows + (choice.items - 1)) / choice.items;
+    parallelPieces(k, rows, step, [&](Val pieceBegin, Val pieceEnd) {
+      k.loop(firstRow + pieceBegin, firstRow + pieceEnd, 1, [&](Val row) {
+        Val first = k.max(order.begin(k, row), begin), last = k.min(order.end(k, row), end);
         addRow(row, first, k.max(first, last), tile, tilesHeld, gradients);
       });
     });

@@ -8,7 +8,8 @@
 //   R x C   contiguous: columns of the block (x); others: its rows (dy)
 //   1 x C   column walk, contiguous: columns of the block (x); others: the rows of several slots (dy)
 //   R x 1   row walk, contiguous: rows of the block (dy); others: the columns of several slots (x)
-//   1 x 1   row walk, contiguous: the columns of several slots (x); other: the row (dy), kept in registers
+//   1 x 1   row walk, contiguous: the columns of several slots (x); other: the row (dy), kept in registers; where many
+//           of the weights are active, DenseSddmm
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_LIB_CONVERSION_CPU_SPARSESDDMMEMITTER_H
@@ -17,20 +18,24 @@
 #include "SparseKernelChoice.h"
 #include "SparseKernels.h"
 
-#include <optional>
+#include <memory>
 
 namespace smet {
+
+class DenseSddmm;
+
+/// Where gradients go: the block of entry e is added to the `flat` array from place(e) on.
+struct Gradients {
+  mlir::Value flat;
+  llvm::function_ref<Val(Val)> place;
+};
 
 class SddmmEmitter {
 public:
   SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyType type, const TopologyArrays &arrays,
                mlir::Value x, mlir::Value dy, Val nnz, const SddmmChoice &choice);
+  ~SddmmEmitter();
 
-  /// Where the gradients go: the block of entry e is added to the `flat` array from place(e) on.
-  struct Gradients {
-    mlir::Value flat;
-    llvm::function_ref<Val(Val)> place;
-  };
   /// Adds the gradients of the entries [begin, end) of walk().
   void add(Val begin, Val end, const Gradients &gradients);
 
@@ -44,6 +49,7 @@ private:
   };
 
   Val segmentOf(Val entry);
+  void addBlocks(Val begin, Val end, const Gradients &gradients);
   void addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
   void addBlock(Val place, Val xOffset, Val dyOffset, Val count, mlir::Value flat);
   void addSlots(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
@@ -66,7 +72,8 @@ private:
   Walk order;
   Side x, dy;
   int64_t lanes, vectors;
-  std::optional<Panels> panels; ///< 1 x 1: of x
+  Val dense;                              ///< 1 x 1: whether so many weights are active
+  std::unique_ptr<DenseSddmm> denseSddmm; ///< in that case
 };
 
 } // namespace smet

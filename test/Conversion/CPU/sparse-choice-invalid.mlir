@@ -99,9 +99,9 @@ func.func @main(%p: memref<3xi32>, %c: memref<?xi16>, %tp: memref<5xi32>, %tc: m
   // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: width must be at most the 16 lanes of a vector}}
   smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
     {smet.choice = {width = 17}}
-  // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: panel is for blocks of one weight}}
+  // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: dense_percent is for blocks of one weight}}
   smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
-    {smet.choice = {panel = 64}}
+    {smet.choice = {dense_percent = 64}}
   return
 }
 

@@ -94,7 +94,9 @@ inline std::vector<Case> cases() {
           {21, 22, 1, 2, 64, 0.5},    {128, 384, 128, 128, 70, 1}, {24, 14, 1, 7, 33, 0.5},
           // From 256 tokens on, inputs scattered to panels of 256 outputs and outputs summed over panels of 128 inputs.
           {290, 64, 1, 16, 300, 0.2}, {32, 290, 16, 1, 260, 0.3},      {270, 21, 1, 7, 256, 0.4},
-          {26, 270, 2, 1, 320, 0.3},  {290, 270, 1, 1, 300, 0.1},      {140, 270, 1, 1, 320, 0.6}};
+          {26, 270, 2, 1, 320, 0.3},  {290, 270, 1, 1, 300, 0.1},      {140, 270, 1, 1, 320, 0.6},
+          // Gradients picked from panels of 192 rows, 64 columns and 1,024 tokens.
+          {203, 270, 1, 1, 1100, 0.6}, {21, 600, 1, 1, 70, 0.4}};
 }
 
 } // namespace smet::test

@@ -179,7 +179,7 @@ TEST(CPUSparseAdam, FusedIsSddmmThenStep) {
   std::mt19937 rng(9);
   Adam p{0.9, 0.999, 1e-8, 0.1, 10, true};
   for (const Case &c : {Case{40, 56, 1, 1, 600, 0.2}, Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 100, 0.3},
-                        Case{27, 55, 3, 5, 128, 0.4}, Case{64, 36, 16, 1, 64, 0.3}}) {
+                        Case{27, 55, 3, 5, 128, 0.4}, Case{64, 36, 16, 1, 64, 0.3}, Case{200, 270, 1, 1, 1100, 0.6}}) {
     Topology t = c.topology(rng);
     State before = randomState(t, 50, rng);
     Floats x = pack(randomVector<float>(c.tokens * c.cols, rng), c.tokens, c.cols);

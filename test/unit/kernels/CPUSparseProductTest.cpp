@@ -85,8 +85,8 @@ TEST_P(CPUSparseProduct, Sddmm) {
 INSTANTIATE_TEST_SUITE_P(Blocks, CPUSparseProduct, testing::ValuesIn(cases()));
 
 TEST(CPUSparse, BitsDoNotDependOnThreads) {
-  for (const Case &c :
-       {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 400, 0.3}, Case{140, 270, 1, 1, 600, 0.2}}) {
+  for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 400, 0.3}, Case{140, 270, 1, 1, 600, 0.2},
+                        Case{200, 270, 1, 1, 600, 0.6}}) {
     std::mt19937 rng(3);
     Topology t = c.topology(rng);
     auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
@@ -160,7 +160,7 @@ TEST(CPUSparse, NarrowerVectors) {
   for (const char *cpu : {"x86-64-v3", "x86-64"})
     for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 100, 0.3}, Case{40, 56, 1, 1, 600, 0.2},
                           Case{27, 55, 3, 5, 5, 0.4}, Case{64, 36, 16, 1, 100, 0.3}, Case{290, 64, 1, 16, 300, 0.2},
-                          Case{140, 270, 1, 1, 300, 0.2}}) {
+                          Case{140, 270, 1, 1, 300, 0.2}, Case{140, 270, 1, 1, 300, 0.6}}) {
       std::mt19937 rng(4);
       Topology t = c.topology(rng);
       auto values = randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng);
