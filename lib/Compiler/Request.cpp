@@ -136,6 +136,7 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   }
   reader.read("kind", model.kind, {{"train", ProgramKind::Train}, {"infer", ProgramKind::Infer}});
   reader.read("method", model.method, {{"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}});
+  reader.read("dtype", model.dtype, {{"f32", DType::F32}, {"bf16", DType::BF16}});
   reader.read("density", model.density);
   reader.readBlock("block", model.blockRows, model.blockCols);
   reader.read("batch", model.batch);

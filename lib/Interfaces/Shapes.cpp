@@ -184,7 +184,11 @@ LogicalResult ShapeVerifier::sameFloat(StringRef name, Value value) {
     return success();
   if (!firstFloat.type)
     firstFloat = {name.str(), type};
-  if (firstFloat.type.getElementType() == type.getElementType())
+  auto computed = [](ShapedType array) {
+    Type element = array.getElementType();
+    return element.isBF16() ? Float32Type::get(element.getContext()) : element;
+  };
+  if (computed(firstFloat.type) == computed(type))
     return success();
   return op->emitOpError() << name << " has element type " << type.getElementType() << ", expected "
                            << firstFloat.type.getElementType() << ", the element type of " << firstFloat.name;

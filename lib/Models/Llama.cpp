@@ -50,9 +50,13 @@ private:
 
   RankedTensorType array(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, b.getF32Type()); }
   RankedTensorType integers(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, b.getI32Type()); }
+  Type storedElement() { return request.dtype == DType::BF16 ? Type(b.getBF16Type()) : b.getF32Type(); }
+  RankedTensorType activation(int64_t tokens, int64_t features) {
+    return RankedTensorType::get({tokens, features}, storedElement());
+  }
   /// `x`'s tokens with `features` features.
   RankedTensorType activation(Value x, int64_t features) {
-    return array({cast<RankedTensorType>(x.getType()).getDimSize(0), features});
+    return activation(cast<RankedTensorType>(x.getType()).getDimSize(0), features);
   }
   Value weight(const Twine &name) { return arguments.at(name.str()); }
   StringRef headName() const { return model.tieWordEmbeddings ? "model.embed_tokens.weight" : "lm_head.weight"; }
@@ -108,7 +112,7 @@ void LlamaBuilder::addParameters(func::FuncOp function) {
     SmallVector<NamedAttribute> more{integer(names::layer, id), b.getNamedAttr(names::init, b.getDictionaryAttr(init))};
     if (p.sparse)
       more.push_back(b.getNamedAttr(names::topology, b.getStringAttr(topologyOf(p.name))));
-    Type type = p.sparse ? topologyType(p).getValuesType(b.getF32Type()) : array(p.shape);
+    Type type = p.sparse ? topologyType(p).getValuesType(storedElement()) : array(p.shape);
     append(p.name, type, attributes(p.name, names::param, more));
   }
   for (const LlamaParameter &p : parameters)
@@ -159,7 +163,7 @@ SmallVector<LlamaBuilder::Tensor> LlamaBuilder::caches() {
   for (int64_t i = 0; i < model.numLayers; ++i)
     for (StringRef which : {"k_cache", "v_cache"})
       list.push_back(
-          {llvm::formatv("layers.{0}.{1}", i, which), names::state, array({request.paddedSeqLen(), kvFeatures()})});
+          {llvm::formatv("layers.{0}.{1}", i, which), names::state, activation(request.paddedSeqLen(), kvFeatures())});
   return list;
 }
 
@@ -172,7 +176,7 @@ void LlamaBuilder::buildPrefill() {
     results.push_back(v);
     return attention(rope(q), results.end()[-2], v);
   });
-  x = createWithEmptyInits<nn::SelectTokenOp>(b, loc, array({1, model.hiddenSize}), {x, inputs[1]})->getResult(0);
+  x = createWithEmptyInits<nn::SelectTokenOp>(b, loc, activation(1, model.hiddenSize), {x, inputs[1]})->getResult(0);
   results[0] = logits(x);
   SmallVector<Tensor> outputs = caches();
   outputs.insert(outputs.begin(), {"logits", names::output, array({1, model.vocabSize})});
@@ -266,8 +270,7 @@ Value LlamaBuilder::linear(Value x, const Twine &layer) {
 
 Value LlamaBuilder::logits(Value x) {
   x = norm(x, "model.norm");
-  return createWithEmptyInits<nn::LinearOp>(b, loc, activation(x, model.vocabSize), {x, weight(headName())})
-      ->getResult(0);
+  return createWithEmptyInits<nn::LinearOp>(b, loc, array({1, model.vocabSize}), {x, weight(headName())})->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,6 +288,7 @@ void LlamaBuilder::describeModule(ModuleOp module) {
   llvm::json::Object config{{"kind", stringify(request.kind)},
                             {"model", model.toJSON()},
                             {"method", stringify(request.method)},
+                            {"dtype", stringify(request.dtype)},
                             {"batch", request.kind == ProgramKind::Train ? request.batch : 1},
                             {"seq_len", request.seqLen},
                             {"padded_seq_len", request.paddedSeqLen()},

@@ -23,6 +23,8 @@ StringRef smet::stringify(Method method) {
   llvm_unreachable("unknown method");
 }
 
+StringRef smet::stringify(DType dtype) { return dtype == DType::F32 ? "f32" : "bf16"; }
+
 StringRef smet::stringify(ProgramKind kind) { return kind == ProgramKind::Train ? "train" : "infer"; }
 
 /// All parameters with their dense shapes.

@@ -32,6 +32,12 @@ struct Parameter {
   std::string v() const { return name + ".v"; }
   std::string age() const { return name + ".age"; }
   int64_t layer() const { return attrs.getAs<IntegerAttr>(names::layer).getInt(); }
+  /// Of moments and scores, f32 however the values are stored.
+  Type computedElement() const {
+    Type element = type.getElementType();
+    return element.isBF16() ? Float32Type::get(type.getContext()) : element;
+  }
+  RankedTensorType momentType() const { return RankedTensorType::get(type.getShape(), computedElement()); }
   RankedTensorType ageType() const {
     return RankedTensorType::get({type.getDimSize(0)}, IntegerType::get(type.getContext(), 16));
   }
@@ -130,8 +136,8 @@ void StepBuilder::addState(EntryPoint &entry, bool sparseOnly) {
         add(p);
   };
   forEach([&](const Parameter &p) { entry.add(p.name, names::param, p.type, p.attrs); });
-  forEach([&](const Parameter &p) { entry.add(p.m(), names::state, p.type); });
-  forEach([&](const Parameter &p) { entry.add(p.v(), names::state, p.type); });
+  forEach([&](const Parameter &p) { entry.add(p.m(), names::state, p.momentType()); });
+  forEach([&](const Parameter &p) { entry.add(p.v(), names::state, p.momentType()); });
   forEach([&](const Parameter &p) {
     if (p.isSparse())
       entry.add(p.age(), names::state, p.ageType());
@@ -210,10 +216,10 @@ void StepBuilder::buildOptimizerStep(EntryPoint &entry, const Parameter &p, Valu
   if (p.isSparse()) {
     Value age = entry.get(p.age());
     written.push_back(p.age());
-    op = AdamStepOp::create(entry.b, grad.getLoc(), TypeRange{p.type, p.type, p.type, p.ageType()},
+    op = AdamStepOp::create(entry.b, grad.getLoc(), TypeRange{p.type, p.momentType(), p.momentType(), p.ageType()},
                             ValueRange{entry.get(p.topology), grad, lr, step, w, m, v, age}, attr);
   } else {
-    op = DenseAdamStepOp::create(entry.b, grad.getLoc(), TypeRange{p.type, p.type, p.type},
+    op = DenseAdamStepOp::create(entry.b, grad.getLoc(), TypeRange{p.type, p.momentType(), p.momentType()},
                                  ValueRange{grad, lr, step, w, m, v}, attr);
   }
   for (auto [name, result] : llvm::zip_equal(written, op->getResults()))
@@ -267,7 +273,7 @@ void StepBuilder::updateLayer(EntryPoint &entry, const Parameter &p, GrowthAttr 
   Value topology = entry.get(p.topology);
   auto perSlot = [&](Type element) { return RankedTensorType::get({p.type.getDimSize(0)}, element); };
   Value score =
-      createWithEmptyInits<ScoreOp>(entry.b, loc, perSlot(p.type.getElementType()), entry.get(p.name))->getResult(0);
+      createWithEmptyInits<ScoreOp>(entry.b, loc, perSlot(p.computedElement()), entry.get(p.name))->getResult(0);
   Value keep = PruneOp::create(entry.b, loc, perSlot(b.getI8Type()), topology, score, rate);
   Value grown =
       GrowOp::create(entry.b, loc, perSlot(b.getI32Type()), growth.getValue(), topology, keep, seed, update, p.layer());

@@ -131,15 +131,16 @@ struct LowerInitNormal : TopologyPattern<InitNormalOp> {
   LogicalResult matchAndRewrite(InitNormalOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const final {
     int64_t layer = op.getLayer(), std = llvm::bit_cast<int64_t>(op.getStd().convertToDouble());
     auto type = cast<RankedTensorType>(op.getType());
-    if (!type.getElementType().isF32())
-      return op.emitError("can fill f32 arrays only, got ") << type;
+    bool isBF16 = type.getElementType().isBF16();
+    if (!isBF16 && !type.getElementType().isF32())
+      return op.emitError("can fill f32 and bf16 arrays only, got ") << type;
     SmallVector<Value> inputs(adaptor.getSeed());
-    SmallVector<int64_t> words{type.getNumElements(), layer, std};
+    SmallVector<int64_t> words{type.getNumElements(), layer, std, isBF16};
     StringRef name = "init_normal_dense";
     if (op.getTopology()) {
       name = "init_normal_sparse";
       llvm::append_range(inputs, adaptor.getTopology().take_front(2)); // positions, coordinates
-      words = topologyWords(cast<TopologyType>(op.getTopology().getType()), {layer, std});
+      words = topologyWords(cast<TopologyType>(op.getTopology().getType()), {layer, std, isBF16});
     }
     rewriter.replaceOp(op, createRoutine(rewriter, op.getLoc(), name, inputs, adaptor.getDest(), words));
     return success();

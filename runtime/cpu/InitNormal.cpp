@@ -8,9 +8,9 @@ namespace {
 
 /// Writes elements of a dense matrix one after the other, in batches. Element i is number i % 2 of pair i / 2; a walk
 /// along a row mostly needs both.
-class NormalWriter {
+template <typename T> class NormalWriter {
 public:
-  NormalWriter(const RandomSource &source, double std, float *out) : source(source), std(std), out(out) {}
+  NormalWriter(const RandomSource &source, double std, T *out) : source(source), std(std), out(out) {}
   ~NormalWriter() { flush(); }
 
   void add(int64_t index) {
@@ -30,23 +30,21 @@ private:
     static const NormalPairsFunction computePairs = normalPairsFunctions().front();
     computePairs(source, std::span(indices).first(pairs), values);
     for (size_t i = 0; i < elements; ++i)
-      *out++ = float(std * values[places[i]]);
+      *out++ = T(float(std * values[places[i]]));
     pairs = elements = 0;
   }
 
   RandomSource source;
   double std;
-  float *out;
+  T *out;
   size_t pairs = 0, elements = 0;
   uint64_t indices[batch];
   uint16_t places[2 * batch]; ///< of the elements in `values`: an element is asked for once
   double values[2 * batch];
 };
 
-} // namespace
-
-void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std,
-                      float *values) {
+template <typename T>
+void drawSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std, T *values) {
   const BlockGrid &grid = active.grid;
   RandomSource source{RandomStream::Normal, seed, layer};
   pool.parallelFor(grid.rowBlocks(), [&](int64_t begin, int64_t end) {
@@ -61,13 +59,33 @@ void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed
   });
 }
 
-void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<float> values) {
+template <typename T> void drawDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<T> values) {
   RandomSource source{RandomStream::Normal, seed, layer};
   pool.parallelFor(int64_t(values.size()), [&](int64_t begin, int64_t end) {
     NormalWriter writer(source, std, values.data() + begin);
     for (int64_t i = begin; i < end; ++i)
       writer.add(i);
   });
+}
+
+} // namespace
+
+void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std,
+                      float *values) {
+  drawSparse(pool, active, seed, layer, std, values);
+}
+
+void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std,
+                      BF16 *values) {
+  drawSparse(pool, active, seed, layer, std, values);
+}
+
+void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<float> values) {
+  drawDense(pool, seed, layer, std, values);
+}
+
+void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<BF16> values) {
+  drawDense(pool, seed, layer, std, values);
 }
 
 } // namespace smet::rt

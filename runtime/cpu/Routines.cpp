@@ -79,18 +79,27 @@ Status runTopologyFromMask(Arguments in) {
 Status runInitNormalSparse(Arguments in) {
   auto seed = in.scalar<int64_t>();
   ActiveArrays arrays(in);
-  auto *values = in.array<float>();
+  auto *values = in.array<char>();
   BlockGrid grid = in.grid();
   int64_t nnz = in.word(), layer = in.word();
-  initNormalSparse(in.pool, arrays.with(grid, nnz), seed, layer, in.real(), values);
+  double std = in.real();
+  if (in.word())
+    initNormalSparse(in.pool, arrays.with(grid, nnz), seed, layer, std, reinterpret_cast<BF16 *>(values));
+  else
+    initNormalSparse(in.pool, arrays.with(grid, nnz), seed, layer, std, reinterpret_cast<float *>(values));
   return {};
 }
 
 Status runInitNormalDense(Arguments in) {
   auto seed = in.scalar<int64_t>();
-  auto *values = in.array<float>();
-  int64_t count = in.word(), layer = in.word();
-  initNormalDense(in.pool, seed, layer, in.real(), {values, size_t(count)});
+  auto *values = in.array<char>();
+  auto count = size_t(in.word());
+  int64_t layer = in.word();
+  double std = in.real();
+  if (in.word())
+    initNormalDense(in.pool, seed, layer, std, std::span(reinterpret_cast<BF16 *>(values), count));
+  else
+    initNormalDense(in.pool, seed, layer, std, std::span(reinterpret_cast<float *>(values), count));
   return {};
 }
 

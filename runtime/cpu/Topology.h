@@ -8,6 +8,7 @@
 #ifndef SMET_RUNTIME_CPU_TOPOLOGY_H
 #define SMET_RUNTIME_CPU_TOPOLOGY_H
 
+#include "runtime/cpu/BF16.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/support/Error.h"
 
@@ -97,8 +98,11 @@ Status remap(std::span<const int32_t> slotMap, std::byte *array, int64_t bytesPe
 /// Fills values [nnz][blockRows][blockCols] with N(0, std^2), each keyed by its index in the dense matrix.
 void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std,
                       float *values);
+void initNormalSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int64_t layer, double std,
+                      BF16 *values);
 /// The same for all elements of a dense matrix.
 void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<float> values);
+void initNormalDense(ThreadPool &pool, int64_t seed, int64_t layer, double std, std::span<BF16> values);
 
 } // namespace smet::rt
 

@@ -67,10 +67,10 @@ struct smet_context {
 
   /// Fills with N(0, std^2), each element keyed by (seed, layer, its index in the dense N x K matrix), so that a
   /// sparse layer starts as a subset of the dense one.
-  /// table: seed(i64) positions(i32) coordinates | values(f32) | rows cols block_rows block_cols nnz layer std(f64
-  /// bits)
+  /// table: seed(i64) positions(i32) coordinates | values(f32 or bf16) | rows cols block_rows block_cols nnz layer
+  /// std(f64 bits) is_bf16
   smet_routine init_normal_sparse;
-  /// table: seed(i64) | values(f32) | count layer std(f64 bits)
+  /// table: seed(i64) | values(f32 or bf16) | count layer std(f64 bits) is_bf16
   smet_routine init_normal_dense;
   /// table: | array | bytes pattern(32 bits) : fills with a 32-bit pattern
   smet_routine fill;

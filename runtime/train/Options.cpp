@@ -25,6 +25,8 @@ std::span<const OptionInfo> optionTable() {
       {"method", Model, "METHOD", "smet (prune and regrow), static (topology stays) or dense", &O::method},
       {"density", Model, "D", "share of active weights in q, k, v, o, gate, up and down; in (0, 1]", &O::density},
       {"block", Model, "RxC", "block of weights pruned and grown as one; 1x1 is unstructured", &O::block},
+      {"dtype", Model, "TYPE", "f32, or bf16: activations and sparse weights in half the memory, computed in f32",
+       &O::dtype},
       {"warmup-updates", Model, "W", "optimizer steps over which a regrown block warms up; 0 or 1: off",
        &O::warmupUpdates},
       {"batch-size", Model, "N", "sequences a step", &O::batchSize},
@@ -116,6 +118,7 @@ template <typename E> struct Named {
 static constexpr Named<Method> kMethods[] = {
     {"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}};
 static constexpr Named<Target> kTargets[] = {{"cpu", Target::Cpu}, {"reference", Target::Reference}};
+static constexpr Named<Storage> kStorages[] = {{"f32", Storage::F32}, {"bf16", Storage::BF16}};
 static constexpr Named<Schedule> kSchedules[] = {{"cosine", Schedule::Cosine},
                                                  {"linear", Schedule::Linear},
                                                  {"constant", Schedule::Constant},
@@ -123,6 +126,7 @@ static constexpr Named<Schedule> kSchedules[] = {{"cosine", Schedule::Cosine},
 
 static std::span<const Named<Method>> names(Method) { return kMethods; }
 static std::span<const Named<Target>> names(Target) { return kTargets; }
+static std::span<const Named<Storage>> names(Storage) { return kStorages; }
 static std::span<const Named<Schedule>> names(Schedule) { return kSchedules; }
 
 template <typename E> static std::string_view nameOf(E value) {
@@ -133,6 +137,7 @@ template <typename E> static std::string_view nameOf(E value) {
 }
 std::string_view name(Method method) { return nameOf(method); }
 std::string_view name(Target target) { return nameOf(target); }
+std::string_view name(Storage dtype) { return nameOf(dtype); }
 std::string_view name(Schedule schedule) { return nameOf(schedule); }
 
 template <typename E>
@@ -414,6 +419,8 @@ Status validate(const TrainOptions &o) {
       return status;
   if (o.tune && o.target == Target::Reference)
     return fail("--tune chooses kernels of --target cpu; the reference has one of each");
+  if (o.dtype == Storage::BF16 && o.target == Target::Reference)
+    return fail("--dtype bf16 is a form of storage of --target cpu; the reference knows f32 only");
   if (o.stopAfter > o.steps)
     return fail("--stop-after {} is beyond the last step (--steps {})", o.stopAfter, o.steps);
   if (o.updateUntil > o.steps)
@@ -432,6 +439,7 @@ nlohmann::json compileRequest(const TrainOptions &o, const nlohmann::json &model
           {"tune", o.tune},
           {"model", model},
           {"method", name(o.method)},
+          {"dtype", name(o.dtype)},
           {"density", o.density},
           {"block", {o.block.rows, o.block.cols}},
           {"batch", o.batchSize},

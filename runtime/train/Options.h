@@ -25,6 +25,8 @@ namespace smet::rt {
 
 enum class Method { Smet, Static, Dense };
 enum class Target { Cpu, Reference };
+/// How activations and the weights of sparse layers are stored.
+enum class Storage { F32, BF16 };
 
 /// Sides of a block, rows x columns of the weight matrix [out, in].
 struct BlockShape {
@@ -45,6 +47,7 @@ struct TrainOptions {
   Target target = Target::Cpu;
   std::string cpu = "host";
   bool tune = false;
+  Storage dtype = Storage::F32;
   double density = 0.1;
   BlockShape block;
   int64_t batchSize = 16, seqLen = 256;
@@ -79,9 +82,10 @@ struct TrainOptions {
   int64_t lastUpdateStep() const { return updateUntil ? updateUntil : steps; }
 };
 
-using OptionField = std::variant<int64_t TrainOptions::*, double TrainOptions::*, bool TrainOptions::*,
-                                 std::string TrainOptions::*, Path TrainOptions::*, Method TrainOptions::*,
-                                 Target TrainOptions::*, Schedule TrainOptions::*, BlockShape TrainOptions::*>;
+using OptionField =
+    std::variant<int64_t TrainOptions::*, double TrainOptions::*, bool TrainOptions::*, std::string TrainOptions::*,
+                 Path TrainOptions::*, Method TrainOptions::*, Target TrainOptions::*, Storage TrainOptions::*,
+                 Schedule TrainOptions::*, BlockShape TrainOptions::*>;
 
 /// Where an option belongs in the help. Model options are compiled into the program, so `smet-run`, which is given
 /// a program, has none of them; Once options belong to one call and are not saved in config.toml.
@@ -124,6 +128,7 @@ nlohmann::json compileRequest(const TrainOptions &options, const nlohmann::json 
 
 std::string_view name(Method method);
 std::string_view name(Target target);
+std::string_view name(Storage dtype);
 std::string_view name(Schedule schedule);
 
 } // namespace smet::rt

@@ -58,7 +58,7 @@ TEST_F(BenchTest, LayerOfAModel) {
 TEST_F(BenchTest, StepOfAModel) {
   expect(
       "smet-bench step --model model.json --method dense --batch 2 --seq-len 64 --threads 1 --steps 2 --json out.json",
-      0, {"a training step of model.json, method dense, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
+      0, {"a training step of model.json, method dense in f32, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
   nlohmann::json json = results();
   std::map<std::string, nlohmann::json> ops;
   double seconds = 0;

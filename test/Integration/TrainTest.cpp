@@ -81,6 +81,36 @@ TEST_F(TrainTest, SameBitsForAnyThreadsAndAcrossAResume) {
   }
 }
 
+// Half the memory for activations and sparse weights, about the same loss, the same bits whatever the threads.
+TEST_F(TrainTest, StoredInBF16) {
+  for (const char *block : {"16x16", "1x1"}) {
+    std::string flags = fmt::format("--block {} --method static --steps 40 ", block);
+    ASSERT_EQ(train(flags + "--out f32"), 0) << output;
+    ASSERT_EQ(train(flags + "--dtype bf16 --threads 1 --out one"), 0) << output;
+    ASSERT_EQ(train(flags + "--dtype bf16 --threads 2 --stop-after 17 --out parts"), 0) << output;
+    ASSERT_EQ(run("smet train --resume --out parts"), 0) << output;
+    EXPECT_TRUE(tensors("one", 40) == tensors("parts", 40)) << block;
+
+    auto f32 = metrics("f32"), bf16 = metrics("one");
+    for (size_t i = 0; i < 40; ++i) {
+      double loss = f32[i]["loss"];
+      EXPECT_NEAR(bf16[i]["loss"].get<double>(), loss, 0.02 * loss) << "step " << i + 1 << " block " << block;
+    }
+    EXPECT_NE(bf16[39]["loss"], f32[39]["loss"]);
+
+    auto file = SafetensorsFile::open(checkpoint("one", 40) / "model.safetensors");
+    ASSERT_TRUE(file) << messageOf(file);
+    EXPECT_EQ(file->find("model.layers.0.mlp.up_proj.weight")->dtype, "BF16");
+    EXPECT_EQ(file->find("model.layers.0.mlp.up_proj.weight.m")->dtype, "F32");
+    EXPECT_EQ(file->find("model.embed_tokens.weight")->dtype, "F32");
+    expect("smet generate --checkpoint one --prompt a --max-tokens 3", 0, {});
+    expect("smet eval --checkpoint one", 0, {"perplexity"});
+    run("rm -r f32 one parts");
+  }
+  expect("smet train --config small.toml --dtype bf16 --target reference", 1, {"--dtype bf16", "--target cpu"});
+  expect("smet train --config small.toml --dtype f16", 1, {"--dtype", "expected one of f32, bf16"});
+}
+
 // Issue 2, acceptance 3, on the command line. The topology stays, since rounding may flip a prune decision.
 TEST_F(TrainTest, ReferenceAndCpuHaveTheSameLoss) {
   for (const char *block : {"16x16", "1x1"}) {

@@ -27,7 +27,7 @@ func.func @fill(%x: tensor<4xi16>) -> tensor<4xi16> {
 // -----
 
 func.func @normal(%seed: tensor<i64>, %x: tensor<4xf64>) -> tensor<4xf64> {
-  // expected-error @below {{can fill f32 arrays only, got 'tensor<4xf64>'}}
+  // expected-error @below {{can fill f32 and bf16 arrays only, got 'tensor<4xf64>'}}
   // expected-error @below {{failed to legalize operation 'smet.init_normal'}}
   %0 = smet.init_normal %seed into %x {layer = 0, std = 1.0 : f64} : tensor<i64>, tensor<4xf64>
   return %0 : tensor<4xf64>

@@ -34,7 +34,7 @@ func.func @from_mask(%mask: tensor<64x64xi8>, %t: !t) -> !t {
 
 // CHECK-LABEL: func.func @init
 // CHECK:         smet.routine "topology_init" ins(%arg0 : tensor<i64>) outs(%arg1, {{.*}} words [64, 64, 16, 16, 4, 5]
-// CHECK:         smet.routine "init_normal_sparse" {{.*}} words [64, 64, 16, 16, 4, 5, 4581421828931458171]
+// CHECK:         smet.routine "init_normal_sparse" {{.*}} words [64, 64, 16, 16, 4, 5, 4581421828931458171, 0]
 // CHECK:         smet.routine "fill" ins() outs(%arg7 : tensor<4xi16>) words [8, 0]
 func.func @init(%seed: tensor<i64>, %t: !t, %w: tensor<4x16x16xf32>, %age: tensor<4xi16>) -> (!t, tensor<4x16x16xf32>, tensor<4xi16>) {
   %new = smet.topology.init %seed into %t {layer = 5} : tensor<i64>, !t
@@ -67,7 +67,7 @@ module @k {
 // -----
 
 // CHECK-LABEL: func.func @dense
-// CHECK:         smet.routine "init_normal_dense" ins(%arg0 : tensor<i64>) outs(%arg1 : tensor<8x4xf32>) words [32, 2, 4607182418800017408]
+// CHECK:         smet.routine "init_normal_dense" ins(%arg0 : tensor<i64>) outs(%arg1 : tensor<8x4xf32>) words [32, 2, 4607182418800017408, 0]
 // CHECK:         smet.routine "fill" ins() outs(%arg2 : tensor<4xf32>) words [16, 1065353216]
 // CHECK:       func.func private @declared(tensor<65xi32> {smet.name = "t.positions"}, tensor<2xi16> {smet.name = "t.coordinates"}
 func.func @dense(%seed: tensor<i64>, %w: tensor<8x4xf32>, %g: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>) {

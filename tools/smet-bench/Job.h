@@ -31,6 +31,7 @@ struct Job {
   std::vector<Shape> layers;
   int64_t tokens = 2048, threads = 1;
   double density = 0.1;
+  std::string dtype = "f32"; ///< of activations and weights, or "bf16"; only smet knows it
   int64_t blockRows = 16, blockCols = 16;
 
   /// Active blocks of a layer.
@@ -56,11 +57,8 @@ struct Job {
     nlohmann::json shapes = nlohmann::json::array();
     for (const Shape &shape : layers)
       shapes.push_back({shape.rows, shape.cols});
-    return {{"layers", shapes},
-            {"tokens", tokens},
-            {"threads", threads},
-            {"density", density},
-            {"block", {blockRows, blockCols}}};
+    return {{"layers", shapes},   {"tokens", tokens}, {"threads", threads},
+            {"density", density}, {"dtype", dtype},   {"block", {blockRows, blockCols}}};
   }
 };
 

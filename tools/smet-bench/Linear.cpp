@@ -9,6 +9,7 @@
 #include "runtime/support/Print.h"
 
 #include <functional>
+#include <optional>
 
 namespace smet::bench {
 namespace {
@@ -127,20 +128,32 @@ rt::Expected<int> runLinear(const LinearOptions &options, const std::string &tit
   if (!pool)
     return std::unexpected(pool.error());
   Machine machine = Machine::measure(**pool);
-  rt::print("{}\n{}, blocks {}x{}, density {}, {} tokens, {} rounds: median (least..most)\n\n", machine.describe(),
-            title, job.blockRows, job.blockCols, job.density, job.tokens, options.rounds);
+  rt::print("{}\n{} in {}, blocks {}x{}, density {}, {} tokens, {} rounds: median (least..most)\n\n",
+            machine.describe(), title, job.dtype, job.blockRows, job.blockCols, job.density, job.tokens,
+            options.rounds);
   std::fflush(stdout);
 
   rt::CompilerProcess compiler{rt::findCompiler(), rt::cacheFolder(options.cache), {}, stderr};
   auto layers = SparseLayers::create(job, compiler, **pool);
   if (!layers)
     return std::unexpected(layers.error());
+  std::optional<SparseLayers> stored; ///< the same in f32
   std::vector<std::unique_ptr<Peer>> peers;
   std::vector<Contender> contenders;
   contenders.push_back({"smet", [&](size_t layer, Op op) { return layers->run(layer, op); }, {}});
   for (const std::string &baseline : options.baselines) {
     if (baseline == "none")
       continue;
+    if (baseline == "f32") {
+      Job inF32 = job;
+      inF32.dtype = "f32";
+      auto same = SparseLayers::create(inF32, compiler, **pool);
+      if (!same)
+        return std::unexpected(same.error());
+      stored.emplace(std::move(*same));
+      contenders.push_back({"smet in f32", [&](size_t layer, Op op) { return stored->run(layer, op); }, {}});
+      continue;
+    }
     auto peer = Peer::start(baseline, job.toJson());
     if (!peer)
       return std::unexpected(peer.error());

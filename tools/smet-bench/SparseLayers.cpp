@@ -24,18 +24,22 @@ std::string entryPoint(const Job &job, size_t layer, Op op) {
   std::string w = fmt::format("l{}", layer);
   auto activation = [&](const char *name, int64_t features) {
     // "state" is packed by the pipeline and lives from call to call.
-    return Argument{name, fmt::format("tensor<{}x{}xf32>", job.tokens, features), fmt::format("{}{}", name, features),
-                    "state"};
+    return Argument{name, fmt::format("tensor<{}x{}x{}>", job.tokens, features, job.dtype),
+                    fmt::format("{}{}", name, features), "state"};
+  };
+  auto valuesType = [&](std::string_view dtype) {
+    return fmt::format("tensor<{}x{}x{}x{}>", nnz, job.blockRows, job.blockCols, dtype);
   };
   Argument t{"t",
              fmt::format("!smet.topology<{}x{}, block = [{}, {}], nnz = {}>", s.rows, s.cols, job.blockRows,
                          job.blockCols, nnz),
              w, "topology"},
-      values{"w", fmt::format("tensor<{}x{}x{}xf32>", nnz, job.blockRows, job.blockCols), w + ".values", "param"},
-      dvalues{"dw", values.type, w + ".dvalues", "param"}, x = activation("x", s.cols), dy = activation("dy", s.rows),
-                                                           out = op == Op::Fwd  ? activation("y", s.rows)
-                                                                 : op == Op::Dx ? activation("dx", s.cols)
-                                                                                : dvalues;
+      values{"w", valuesType(job.dtype), w + ".values", "param"},
+      dvalues{"dw", valuesType("f32"), w + ".dvalues", "param"}, x = activation("x", s.cols),
+                                                                 dy = activation("dy", s.rows),
+                                                                 out = op == Op::Fwd  ? activation("y", s.rows)
+                                                                       : op == Op::Dx ? activation("dx", s.cols)
+                                                                                      : dvalues;
   std::vector<Argument> ins = op == Op::Dw ? std::vector{t, x, dy} : std::vector{t, values, op == Op::Dx ? dy : x};
   std::string arguments, names, types;
   for (const Argument &argument : ins) {
@@ -83,9 +87,17 @@ rt::Expected<SparseLayers> SparseLayers::create(const Job &job, const rt::Compil
                           static_cast<int32_t *>(array("t_perm"))};
     rt::initTopology(pool, topology, /*seed=*/1, int64_t(layer));
   }
-  for (const rt::TensorInfo &info : (*instance)->manifest().tensors)
-    if (info.dtype == rt::DType::F32 && info.role != rt::Role::Workspace)
-      rt::initNormalDense(pool, /*seed=*/1, int64_t(info.offset), 0.02, *arena.tensor<float>(info.name));
+  for (const rt::TensorInfo &info : (*instance)->manifest().tensors) {
+    auto fill = [&](auto values) { rt::initNormalDense(pool, /*seed=*/1, int64_t(info.offset), 0.02, values); };
+    if (info.role == rt::Role::Workspace)
+      continue;
+    if (info.dtype == rt::DType::F32)
+      fill(*arena.tensor<float>(info.name));
+    if (info.dtype == rt::DType::BF16) {
+      auto values = *arena.tensor<uint16_t>(info.name);
+      fill(std::span(reinterpret_cast<rt::BF16 *>(values.data()), values.size()));
+    }
+  }
   return SparseLayers(std::move(*instance));
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/support/Print.h"
 
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <unistd.h>
 
@@ -70,14 +71,38 @@ nlohmann::json toJson(const std::vector<Part> &parts) {
   return list;
 }
 
-/// A program beside ours that trains the dense model.
+/// Bytes of this process in memory.
+double residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * double(sysconf(_SC_PAGESIZE));
+}
+
+/// What is measured beside our program: a peer that trains the dense model, or ours with everything in f32.
 struct Rival {
+  std::string name;
   std::unique_ptr<Peer> peer;
+  std::optional<TrainingProgram> inF32;
   Series times;
   double memory = 0; ///< resident bytes at most
+
+  rt::Expected<double> step() { return inF32 ? inF32->step() : peer->run(0, "step"); }
 };
 
-rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options) {
+/// The program in f32 and what it adds to the memory of this process.
+rt::Expected<Rival> startInF32(rt::TrainOptions train, const nlohmann::json &model, rt::ThreadPool &pool) {
+  double before = residentBytes();
+  train.dtype = rt::Storage::F32;
+  auto program = TrainingProgram::create(train, model, pool);
+  if (!program)
+    return std::unexpected(program.error());
+  if (auto first = program->step(); !first)
+    return std::unexpected(first.error());
+  return Rival{"smet in f32", nullptr, std::move(*program), {}, residentBytes() - before};
+}
+
+rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options, rt::ThreadPool &pool) {
   const rt::TrainOptions &train = options.train;
   nlohmann::json job = {{"model", options.model},
                         {"batch", train.batchSize},
@@ -85,15 +110,24 @@ rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options) {
                         {"threads", train.threads ? train.threads : int64_t(std::thread::hardware_concurrency())}};
   std::vector<Rival> rivals;
   for (const std::string &baseline : options.baselines) {
+    if (baseline == "f32") {
+      auto rival = startInF32(train, options.model, pool);
+      if (!rival)
+        return std::unexpected(rival.error());
+      rivals.push_back(std::move(*rival));
+      continue;
+    }
     auto peer = Peer::start(baseline, job);
     if (!peer)
       return std::unexpected(peer.error());
-    rivals.push_back({std::move(*peer), {}, 0});
+    std::string name = (*peer)->name();
+    rivals.push_back({std::move(name), std::move(*peer), std::nullopt, {}, 0});
   }
   return rivals;
 }
 
-/// Ours and the rivals' steps in turn. First steps, which touch new memory, are not among them.
+/// Ours and the rivals' steps in turn. First ones, which touch new memory or bring it back to the caches, are not
+/// among them.
 rt::Expected<Series> measure(TrainingProgram &program, std::vector<Rival> &rivals, int64_t steps,
                              rt::Profile &profile) {
   Series times;
@@ -104,7 +138,7 @@ rt::Expected<Series> measure(TrainingProgram &program, std::vector<Rival> &rival
     if (step > 0)
       times.samples.push_back(*seconds);
     for (Rival &rival : rivals) {
-      auto theirs = rival.peer->run(0, "step");
+      auto theirs = rival.step();
       if (!theirs)
         return std::unexpected(theirs.error());
       if (step > 0)
@@ -112,20 +146,14 @@ rt::Expected<Series> measure(TrainingProgram &program, std::vector<Rival> &rival
     }
   }
   for (Rival &rival : rivals) {
+    if (!rival.peer)
+      continue;
     auto memory = rival.peer->run(0, "memory");
     if (!memory)
       return std::unexpected(memory.error());
     rival.memory = *memory;
   }
   return times;
-}
-
-/// Bytes of this process in memory.
-double residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * double(sysconf(_SC_PAGESIZE));
 }
 
 void print(const Series &times, double memory, const std::vector<Rival> &rivals) {
@@ -135,14 +163,14 @@ void print(const Series &times, double memory, const std::vector<Rival> &rivals)
   };
   add("smet", times, memory, "");
   for (const Rival &rival : rivals)
-    add(rival.peer->name(), rival.times, rival.memory, spread(rival.times / times));
+    add(rival.name, rival.times, rival.memory, spread(rival.times / times));
   table.print();
 }
 
 nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times) {
   nlohmann::json list = nlohmann::json::array();
   for (const Rival &rival : rivals)
-    list.push_back({{"name", rival.peer->name()},
+    list.push_back({{"name", rival.name},
                     {"step_seconds", bench::toJson(rival.times)},
                     {"over_smet", bench::toJson(rival.times / times)},
                     {"resident_bytes", rival.memory}});
@@ -157,21 +185,23 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
   if (!pool)
     return std::unexpected(pool.error());
   Machine machine = Machine::measure(**pool);
-  rt::print("{}\n{}, method {}, {} x {} tokens, {} steps\n\n", machine.describe(), title, name(train.method),
-            train.batchSize, train.seqLen, options.steps);
+  rt::print("{}\n{}, method {} in {}, {} x {} tokens, {} steps\n\n", machine.describe(), title, name(train.method),
+            name(train.dtype), train.batchSize, train.seqLen, options.steps);
   std::fflush(stdout);
 
   auto program = TrainingProgram::create(train, options.model, **pool);
   if (!program)
     return std::unexpected(program.error());
-  auto rivals = startRivals(options);
+  if (auto first = program->step(); !first)
+    return std::unexpected(first.error());
+  double memory = residentBytes();
+  auto rivals = startRivals(options, **pool);
   if (!rivals)
     return std::unexpected(rivals.error());
   rt::Profile profile(program->manifest().calls.at("train_step"));
   auto times = measure(*program, *rivals, options.steps, profile);
   if (!times)
     return std::unexpected(times.error());
-  double memory = residentBytes();
 
   std::vector<Part> parts = partsOf(profile, options.steps, machine);
   Part all = sum(parts, "step", [](const Part &) { return true; });

@@ -10,7 +10,7 @@ struct StepOptions {
   rt::TrainOptions train; ///< what is compiled, and threads
   nlohmann::json model;   ///< the Hugging Face config
   int64_t steps = 5;
-  std::vector<std::string> baselines; ///< NAME=COMMAND of programs that train the dense model
+  std::vector<std::string> baselines; ///< NAME=COMMAND of programs that train the dense model; f32: ours in f32
   std::filesystem::path json;
 };
 

@@ -44,6 +44,9 @@ static void addJob(CLI::App &app, LinearOptions &options) {
       ->type_name("D")
       ->check(CLI::Range(1e-9, 1.0))
       ->capture_default_str();
+  app.add_option("--dtype", job.dtype, "how smet stores activations and weights")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
   app.add_option("--tokens", job.tokens, "tokens")->type_name("T")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", job.threads, "threads of each contender")
       ->type_name("P")
@@ -54,7 +57,7 @@ static void addJob(CLI::App &app, LinearOptions &options) {
       ->capture_default_str();
   app.add_option("--baseline", options.baselines,
                  "what is measured beside it, repeatable: onednn, a shared library with dnnl_sgemm or cblas_sgemm, "
-                 "NAME=COMMAND (see benchmarks/peers), none")
+                 "NAME=COMMAND (see benchmarks/peers), f32 (smet with everything in f32), none")
       ->type_name("WHAT")
       ->capture_default_str();
   app.add_option("--rounds", options.rounds, "measurements of each")
@@ -123,6 +126,7 @@ static void addTraining(CLI::App &app, StepOptions &options, std::string &model,
       ->capture_default_str();
   add("--density", "density", "D", "share of active blocks");
   add("--block", "block", "RxC", "block of the topology");
+  add("--dtype", "dtype", "TYPE", "f32, or bf16: activations and sparse weights in half the memory");
   add("--batch", "batch-size", "B", "sequences");
   add("--seq-len", "seq-len", "T", "tokens of a sequence");
   add("--threads", "threads", "P", "threads; 0: as many as there are processors");
@@ -188,7 +192,8 @@ int main(int argc, char **argv) {
   addTraining(*step, training, model, "--steps");
   addTrainOption(*step, training.train, "--method", "method", "METHOD", "smet, static or dense");
   step->add_option("--baseline", training.baselines,
-                   "NAME=COMMAND of a program that trains the dense model, repeatable (see benchmarks/peers)")
+                   "what is measured beside it, repeatable: NAME=COMMAND of a program that trains the dense model (see "
+                   "benchmarks/peers), f32 (the same with everything in f32)")
       ->type_name("WHAT");
   step->callback([&] { command = withModel(runStep, "a training step of "); });
 

@@ -12,9 +12,9 @@ namespace smet {
 /// The request that `smet` hands to smet-compile:
 ///
 ///   {"kind": "train" | "infer", "target": "cpu" | "reference", "cpu": "host" | LLVM's name of a processor,
-///    "model": {a Hugging Face config.json}, "method": "smet" | "static" | "dense", "density": 0.1,
-///    "block": [16, 16], "batch": 16, "seq_len": 128, "warmup_updates": 10, "beta1": 0.9, "beta2": 0.999,
-///    "eps": 1e-8, "weight_decay": 0, "lr_scaling": true, "tune": false}
+///    "model": {a Hugging Face config.json}, "method": "smet" | "static" | "dense", "dtype": "f32" | "bf16",
+///    "density": 0.1, "block": [16, 16], "batch": 16, "seq_len": 128, "warmup_updates": 10, "beta1": 0.9,
+///    "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "lr_scaling": true, "tune": false}
 ///
 /// All but "model" have defaults. Unknown keys and wrong types are errors, each named. Entry points that somebody wrote
 /// as IR are compiled by

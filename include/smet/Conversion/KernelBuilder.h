@@ -54,6 +54,7 @@ public:
   Val real(double value, mlir::Type type);             ///< scalar or splat vector
   Val zero(mlir::Type type);                           ///< scalar or splat vector
   Val integer(int64_t value, mlir::Type type);         ///< scalar or splat vector
+  Val iota(int64_t lanes, mlir::Type element);         ///< 0, 1, 2, ...
   mlir::Value materialize(Val value, mlir::Type like); ///< constant of, or broadcast to, `like`
   Val toIndex(Val value);                              ///< i16, i32 (zero-extended), i64 or index to index
   Val fromIndex(Val value, mlir::Type type);           ///< index to i32, i64
@@ -61,16 +62,24 @@ public:
   mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
   Val broadcast(Val value, int64_t lanes);
 
-  //===--- memory: memrefs of any rank ---===//
+  //===--- memory: memrefs of any rank; arrays of bf16 are read as f32 and written rounded to nearest even ---===//
   Val size(mlir::Value memref, unsigned dim); ///< static sizes fold to constants
   Val load(mlir::Value memref, Vals indices);
   void store(Val value, mlir::Value memref, Vals indices);
   Val loadVector(mlir::Value memref, Vals indices, int64_t lanes);
   void storeVector(Val value, mlir::Value memref, Vals indices);
+  /// 2 * lanes elements of an array of bf16 as f32, those of even and those of odd index: half the operations of two
+  /// vectors.
+  std::pair<Val, Val> loadPair(mlir::Value memref, Vals indices, int64_t lanes);
+  void storePair(Val even, Val odd, mlir::Value memref, Vals indices);
+  /// Stores f32 (scalar or vector) to an array of bf16, rounded up with the probability of what the nearest bf16 below
+  /// falls short, so that on average no small change is lost. `random` is 32 random bits, of which 16 count. Inf and
+  /// NaN stay what they are.
+  void storeStochastic(Val value, Val random, mlir::Value memref, Vals indices);
   /// The first `count` of `lanes`; what lies behind is not touched and reads as zero.
   Val loadFirst(mlir::Value memref, Val index, Val count, int64_t lanes);
   void storeFirst(Val value, mlir::Value memref, Val index, Val count);
-  void prefetch(mlir::Value memref, Vals indices); ///< into the second-level cache
+  void prefetch(mlir::Value memref, Vals indices);                  ///< into the second-level cache
   Val flatten(mlir::Value memref);                                  ///< a view of rank 1
   Val stack(llvm::ArrayRef<int64_t> shape, mlir::Type element);     ///< in a parallel body: on the thread's stack
   Val workspace(llvm::ArrayRef<int64_t> shape, mlir::Type element); ///< at the top of a kernel: hoisted into the arena
@@ -106,6 +115,10 @@ public:
   Val maximum(Val vector);                      ///< horizontal
   Val all(Val condition);                       ///< horizontal and, of a vector of i1
   Val bitAnd(Val a, Val b);
+  Val bitOr(Val a, Val b);
+  Val bitXor(Val a, Val b);
+  Val shiftLeft(Val a, Val b);
+  Val shiftRight(Val a, Val b); ///< zeros come in
   Val extract(Val vector, int64_t lane);
   Val shuffle(Val a, Val b, llvm::ArrayRef<int64_t> lanes); ///< lanes of a, then of b
 
@@ -113,6 +126,13 @@ public:
   mlir::Location loc;
 
 private:
+  Val bitcast(Val value, mlir::Type element);   ///< shape kept
+  Val fromBF16(Val value);                      ///< f32 of a bf16; any other value as it is
+  Val toElement(Val value, mlir::Type element); ///< what is stored to an array of `element`
+  /// The bits of f32 with those of bf16 in the upper half, `increment` added to what will be cut off.
+  Val round(Val value, Val increment);
+  Val roundToNearest(Val value);
+  Val toBF16(Val rounded);
   llvm::SmallVector<mlir::Value> indexValues(llvm::ArrayRef<Val> indices);
   /// Brings two operands to one type.
   std::pair<mlir::Value, mlir::Value> unify(Val a, Val b);

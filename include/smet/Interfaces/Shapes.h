@@ -37,7 +37,7 @@ public:
   /// An array of the same shape as the first one given to this method.
   mlir::LogicalResult sameShape(llvm::StringRef name, mlir::Value value);
 
-  /// Float arrays of one op have one element type.
+  /// Float arrays of one op have one element type, where bf16 counts as f32: it is a form of storage.
   mlir::LogicalResult sameFloat(llvm::StringRef name, mlir::Value value);
   /// The tokens `letter` are whole sequences of `length`, as far as that can be known.
   mlir::LogicalResult wholeSequences(char letter, int64_t length);

@@ -48,6 +48,9 @@ struct LlamaConfig {
 
 enum class Method { Smet, Static, Dense };
 enum class ProgramKind { Train, Infer };
+/// How activations and the values of sparse layers are stored. Everything is computed in f32; the optimizer's moments
+/// and the dense parameters (embedding, lm_head, norms) are f32 always.
+enum class DType { F32, BF16 };
 
 /// Hyperparameters of the optimizer step (#smet.adamw).
 struct AdamWOptions {
@@ -64,6 +67,7 @@ struct ModelRequest {
   int64_t blockRows = 16, blockCols = 16; ///< of sparse layers
   int64_t batch = 8;                      ///< sequences in a training step; inference runs one
   int64_t seqLen = 128;                   ///< tokens in a sequence (inference: the capacity of the KV cache)
+  DType dtype = DType::F32;               ///< of activations and of the values of sparse layers
   int64_t warmupUpdates = 10;             ///< optimizer steps over which a regrown block's learning rate rises
   AdamWOptions adamw;
 
@@ -96,6 +100,7 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildLlama(mlir::MLIRContext *
 
 llvm::StringRef stringify(Method method);
 llvm::StringRef stringify(ProgramKind kind);
+llvm::StringRef stringify(DType dtype);
 
 } // namespace smet
 

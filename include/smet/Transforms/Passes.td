@@ -137,7 +137,7 @@ def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
   let summary = "smet.linear becomes smet.spmm";
   let description = [{
     The end of what only the model level knows: from here on a masked layer is a sparse product. Attributes stay; no
-    errors.
+    errors. Values stored in bf16 are converted before each product that reads them (`smet.widen`).
 
     ```mlir
     %y = smet.linear ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>

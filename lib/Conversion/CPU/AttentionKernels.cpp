@@ -4,7 +4,7 @@
 // Probabilities exist for one pair of tiles at a time; the gradient recomputes them from the log-sum-exp.
 //
 //===----------------------------------------------------------------------===//
-#include "Products.h"
+#include "F32Tiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -56,31 +56,27 @@ struct Attention {
   }
   Val asLaneNumber(Val index) const { return k.broadcast(k.fromIndex(index, k.b.getI32Type()), shape.lanes); }
 
-  /// s[row][lane] = scale * sum over d of broadcast[tileB][f + d][row] * inLanes[tileL][g + d][lane] into `scores`.
-  void scores(const Tiles &broadcast, Val tileB, Val f, const Tiles &inLanes, Val tileL, Val g, Value scores,
-              double scale) const {
+  /// s[row][lane] = scale * sum over d of broadcast[d][row] * inLanes[d][lane] into `scores`.
+  void scores(const Matrix &broadcast, const Matrix &inLanes, Value scores, double scale) const {
     product.emit(
         shape.lanes, {0, 1, shape.headDim},
-        [&](Val row, Val, Val d) {
-          return k.load(broadcast.memref, {tileB, f + d, row});
-        },
-        [&](Val, Val d, Val lane) {
-          return k.loadVector(inLanes.memref, {tileL, g + d, lane}, product.piece);
-        },
+        [&](Val row, Val, Val d) { return k.load(broadcast.memref, broadcast.at(d, row)); },
+        [&](Val, Val d, Val lane) { return k.loadVector(inLanes.memref, inLanes.at(d, lane), product.piece); },
         [&](Val row, Val lane, Vals sums) {
           for (auto [r, sum] : llvm::enumerate(sums))
             k.storeVector(sum * k.real(scale, sum.type()), scores, {row + k.index(r), lane});
         });
   }
 
-  /// out[tileO][f + d][lane] += sum over rows of broadcast[tileB][g + d][row] * p[row][lane].
-  void accumulate(const Tiles &broadcast, Val tileB, Val g, Value p, const Tiles &out, Val tileO, Val f) const {
-    product.emit(shape.headDim, shape.lanes, {broadcast.memref, {tileB}, g}, {p}, {out.memref, {tileO}, f},
-                 /*before=*/1);
+  /// out[d][lane] += sum over rows of broadcast[d][row] * p[row][lane].
+  void accumulate(const Matrix &broadcast, Value p, const Matrix &out) const {
+    product.emit(shape.headDim, shape.lanes, broadcast, {p}, out, /*before=*/1);
   }
 
-  void clear(const Tiles &out, Val tile, Val f) const {
-    k.loop(0, shape.headDim, 1, [&](Val d) { out.store(k, zero(), tile, f + d); });
+  Val load(const Matrix &part, Val d) const { return k.loadVector(part.memref, part.at(d, k.index(0)), shape.lanes); }
+  void store(Val value, const Matrix &part, Val d) const { k.storeVector(value, part.memref, part.at(d, k.index(0))); }
+  void clear(const Matrix &out) const {
+    k.loop(0, shape.headDim, 1, [&](Val d) { store(zero(), out, d); });
   }
 
   /// `otherwise` where `hidden` and the tiles are the same one, else `value`.
@@ -105,12 +101,15 @@ struct AttentionKernel : CPUKernel<nn::AttentionOp> {
       Val f = head * shape->headDim, g = (head / shape->groupSize()) * shape->headDim;
       Val first = tile / shape->tilesPerSequence * shape->tilesPerSequence;
       Value p = k.stack({lanes, lanes}, f32).get();
+      F32Tiles qPart(k, q, shape->headDim), kPart(k, keys, shape->headDim), vPart(k, values, shape->headDim),
+          oPart(k, o, shape->headDim);
+      Matrix query = qPart.read(tile, f, shape->headDim), out = oPart.at(tile, f);
       Val numbers = a.laneNumbers();
-      a.clear(o, tile, f);
+      a.clear(out);
       // Online softmax over the key tiles: running maximum and sum.
       Vals state{k.real(-1e30, a.vector()), a.zero()};
       state = k.loop(first, tile + 1, 1, state, [&](Val keyTile, Vals s) -> Vals {
-        a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
+        a.scores(kPart.read(keyTile, g, shape->headDim), query, p, shape->scale);
         Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
         Val top = k.loop(0, lanes, 1, {s[0]}, [&](Val row, Vals top) -> Vals {
           Val hidden = k.compare(KernelBuilder::Compare::gt, a.asLaneNumber(row), numbers);
@@ -124,12 +123,12 @@ struct AttentionKernel : CPUKernel<nn::AttentionOp> {
           k.storeVector(e, p, {row, 0});
           return {sum[0] + e};
         })[0];
-        k.loop(0, shape->headDim, 1, [&](Val d) { o.store(k, o.load(k, tile, f + d) * correction, tile, f + d); });
-        a.accumulate(values, keyTile, g, p, o, tile, f);
+        k.loop(0, shape->headDim, 1, [&](Val d) { a.store(a.load(out, d) * correction, out, d); });
+        a.accumulate(vPart.read(keyTile, g, shape->headDim), p, out);
         return {top, sum};
       });
       Val inverse = k.real(1, a.vector()) / state[1];
-      k.loop(0, shape->headDim, 1, [&](Val d) { o.store(k, o.load(k, tile, f + d) * inverse, tile, f + d); });
+      k.loop(0, shape->headDim, 1, [&](Val d) { o.store(k, a.load(out, d) * inverse, tile, f + d); });
       k.storeVector(state[0] + k.log(state[1]), op.getLse(), {head, tile * lanes});
     });
     return success();
@@ -148,17 +147,25 @@ struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
     if (failed(shape) || !keys || !values || !o || !dO || !dq || !dk || !dv)
       return failure();
     Attention a{k, *shape, Product(k, target, shape->lanes)};
-    int64_t lanes = shape->lanes;
+    int64_t lanes = shape->lanes, headDim = shape->headDim;
     Type f32 = k.b.getF32Type();
+    // Sums over all queries of a sequence, whose length is not bounded.
+    auto sumsOf = [&](const Tiles &gradient) {
+      bool inPlace = isF32(gradient.memref);
+      return inPlace ? gradient : Tiles::of(k.workspace({gradient.tiles, gradient.features, lanes}, f32).get());
+    };
+    Tiles dkSums = sumsOf(dk), dvSums = sumsOf(dv);
 
     k.parallel(shape->sequences() * shape->kvHeads, [&](Val item) {
       Val kvHead = item % shape->kvHeads, g = kvHead * shape->headDim;
       Val begin = item / shape->kvHeads * shape->tilesPerSequence, end = begin + shape->tilesPerSequence;
       Value p = k.stack({lanes, lanes}, f32).get(), ds = k.stack({lanes, lanes}, f32).get();
       Value turned = k.stack({lanes, lanes}, f32).get();
+      F32Tiles qPart(k, q, headDim), kPart(k, keys, headDim), vPart(k, values, headDim), doPart(k, dO, headDim),
+          dqPart(k, dq, headDim);
       k.loop(begin, end, 1, [&](Val tile) {
-        a.clear(dk, tile, g);
-        a.clear(dv, tile, g);
+        a.clear({dkSums.memref, {tile}, g});
+        a.clear({dvSums.memref, {tile}, g});
       });
       k.loop(kvHead * shape->groupSize(), (kvHead + 1) * shape->groupSize(), 1, [&](Val head) {
         Val f = head * shape->headDim;
@@ -167,10 +174,13 @@ struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
             return {k.fma(o.load(k, tile, f + d), dO.load(k, tile, f + d), sum[0])};
           })[0];
           Val norm = k.loadVector(op.getLse(), {head, tile * lanes}, lanes), numbers = a.laneNumbers();
-          a.clear(dq, tile, f);
+          Matrix query = qPart.read(tile, f, headDim), dOut = doPart.read(tile, f, headDim),
+                 dQuery = dqPart.at(tile, f);
+          a.clear(dQuery);
           k.loop(begin, tile + 1, 1, [&](Val keyTile) {
-            a.scores(keys, keyTile, g, q, tile, f, p, shape->scale);
-            a.scores(values, keyTile, g, dO, tile, f, ds, 1);
+            Matrix key = kPart.read(keyTile, g, headDim);
+            a.scores(key, query, p, shape->scale);
+            a.scores(vPart.read(keyTile, g, headDim), dOut, ds, 1);
             Val same = k.compare(KernelBuilder::Compare::eq, keyTile, tile);
             // delta = do . o; ds = scale p (dp - delta)
             k.loop(0, lanes, 1, [&](Val row) {
@@ -180,14 +190,20 @@ struct AttentionGradKernel : CPUKernel<nn::AttentionGradOp> {
               k.storeVector(probability, p, {row, 0});
               k.storeVector(scaled * (k.loadVector(ds, {row, 0}, lanes) - delta), ds, {row, 0});
             });
-            a.accumulate(keys, keyTile, g, ds, dq, tile, f);
+            a.accumulate(key, ds, dQuery);
             transpose(k, target, k.index(lanes), lanes, {p}, {turned});
-            a.accumulate(dO, tile, f, turned, dv, keyTile, g);
+            a.accumulate(dOut, turned, {dvSums.memref, {keyTile}, g});
             transpose(k, target, k.index(lanes), lanes, {ds}, {turned});
-            a.accumulate(q, tile, f, turned, dk, keyTile, g);
+            a.accumulate(query, turned, {dkSums.memref, {keyTile}, g});
           });
+          dqPart.write(tile, f, headDim);
         });
       });
+      for (auto [sums, gradient] : {std::pair(dkSums, dk), std::pair(dvSums, dv)})
+        if (sums.memref != gradient.memref)
+          k.loop(begin, end, 1, [&, sums = sums, gradient = gradient](Val tile) {
+            k.loop(g, g + headDim, 1, [&](Val f) { gradient.store(k, sums.load(k, tile, f), tile, f); });
+          });
     });
     return success();
   }

@@ -8,16 +8,13 @@ namespace {
 
 constexpr int64_t chunk = 8192; // elements of a work item
 
-bool isContiguousF32(Value value) {
-  auto type = dyn_cast<MemRefType>(value.getType());
-  return type && type.hasStaticShape() && type.getLayout().isIdentity() && type.getElementType().isF32();
-}
+bool isWhole(Value value) { return isF32OrBF16(value) && cast<MemRefType>(value.getType()).hasStaticShape(); }
 
 /// outs[i] = body(ins[i]) over all elements, vectors of `width` first, the rest one by one.
 LogicalResult elementwise(KernelBuilder &k, int64_t width, ValueRange ins, ValueRange outs,
                           function_ref<Vals(Vals)> body) {
   for (Value value : llvm::concat<Value>(SmallVector<Value>(ins), SmallVector<Value>(outs)))
-    if (!isContiguousF32(value))
+    if (!isWhole(value))
       return failure();
   int64_t n = cast<MemRefType>(outs[0].getType()).getNumElements();
   SmallVector<Value> sources, targets;
@@ -58,7 +55,7 @@ struct AddKernel : CPUKernel<nn::AddOp> {
 struct FillKernel : CPUKernel<nn::FillOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::FillOp op, KernelBuilder &k) const final {
-    if (!isContiguousF32(op.getX()))
+    if (!isWhole(op.getX()))
       return failure();
     Value x = k.flatten(op.getX()).get();
     int64_t n = cast<MemRefType>(x.getType()).getNumElements();

@@ -4,7 +4,7 @@
 // loaded of a tile for all rows of a panel.
 //
 //===----------------------------------------------------------------------===//
-#include "Products.h"
+#include "F32Tiles.h"
 
 using namespace mlir;
 using namespace smet;
@@ -26,19 +26,21 @@ struct LinearKernel : CPUKernel<nn::LinearOp> {
     Product product(k, target, x.lanes);
     if (x.tiles == 1)
       forPanels(k, y.features, 2 * productRows, /*parallel=*/true, [&](Val first, int64_t count) {
-        product.emit(count, x.features, {op.getW(), {}, first}, {x.memref, {0}}, {y.memref, {0}, first});
+        F32Tiles xs(k, x, x.features), ys(k, y, count);
+        product.emit(count, x.features, {op.getW(), {}, first}, xs.read(0, 0, x.features), ys.at(0, first));
+        ys.write(0, first, count);
       });
     else
       forGroupsOfPanels(k, k.index(x.tiles), groupOf(x), y.features, evenPanel(y.features, panelRows),
                         [&](Val begin, Val end, Val first, int64_t count) {
+                          F32Tiles ys(k, y, count, groupOf(x));
                           product.emit(
                               count, x.features, {op.getW(), {}, first}, begin, end,
                               [&](Val tile) {
                                 return Matrix{x.memref, {tile}};
                               },
-                              [&](Val tile) {
-                                return Matrix{y.memref, {tile}, first};
-                              });
+                              [&](Val tile) { return ys.at(tile, first, tile - begin); });
+                          k.loop(begin, end, 1, [&](Val tile) { ys.write(tile, first, count, tile - begin); });
                         });
     return success();
   }
@@ -54,14 +56,14 @@ struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
     Product product(k, target, dx.lanes);
     forGroupsOfPanels(k, k.index(dx.tiles), groupOf(dx), dx.features, evenPanel(dx.features, panelRows),
                       [&](Val begin, Val end, Val first, int64_t count) {
+                        F32Tiles dxs(k, dx, count, groupOf(dx));
                         product.emit(
                             count, dy.features, {op.getW(), {}, 0, first, /*transposed=*/true}, begin, end,
                             [&](Val tile) {
                               return Matrix{dy.memref, {tile}};
                             },
-                            [&](Val tile) {
-                              return Matrix{dx.memref, {tile}, first};
-                            });
+                            [&](Val tile) { return dxs.at(tile, first, tile - begin); });
+                        k.loop(begin, end, 1, [&](Val tile) { dxs.write(tile, first, count, tile - begin); });
                       });
     return success();
   }
@@ -74,7 +76,7 @@ struct LinearGradWeightKernel : CPUKernel<nn::LinearGradWeightOp> {
     if (!x || !dy)
       return failure();
     OuterProduct product(k, target, x);
-    product.emit(dy, k.index(0), k.index(x.tiles), dy.features, op.getDw());
+    product.emit(inF32(k, dy), k.index(0), k.index(x.tiles), dy.features, op.getDw());
     return success();
   }
 };

@@ -4,7 +4,7 @@
 // for a chunk of tiles, over the whole vocabulary: lm_head is then multiplied once, not again for the gradient.
 //
 //===----------------------------------------------------------------------===//
-#include "Products.h"
+#include "F32Tiles.h"
 
 using namespace mlir;
 using namespace smet;
@@ -35,7 +35,8 @@ struct Loss {
   Val lowest() const { return k.real(-1e30, vector()); }
   /// The logits of a panel's rows and a tile.
   void multiply(Val first, int64_t rows, Val tile, const Matrix &logits) const {
-    Product(k, target, x.lanes).emit(rows, x.features, {w, {}, first}, {x.memref, {tile}}, logits);
+    F32Tiles xs(k, x, x.features);
+    Product(k, target, x.lanes).emit(rows, x.features, {w, {}, first}, xs.read(tile, 0, x.features), logits);
   }
   /// Maximum, and sum of exponentials below it, of the logits so far and those of `rows` more, lane by lane. The latter
   /// are summed apart first: one sum over a large vocabulary would lose digits.
@@ -170,14 +171,15 @@ public:
     outer.emit(z, begin, end, loss.vocabulary, dw);
     Product product(k, loss.target, x.lanes);
     // 128 features of eight tiles and of 128 rows of the weight are 320 KiB.
-    forGroupsOfPanels(k, end - begin, 8, x.features, evenPanel(x.features, 128),
+    constexpr int64_t group = 8;
+    forGroupsOfPanels(k, end - begin, group, x.features, evenPanel(x.features, 128),
                       [&](Val first, Val last, Val feature, int64_t features) {
+                        F32Tiles dxs(k, dx, features, group);
                         product.emit(
                             features, loss.vocabulary, {loss.w, {}, 0, feature, /*transposed=*/true}, first, last,
                             [&](Val i) { return logits(i, 0); },
-                            [&](Val i) {
-                              return Matrix{dx.memref, {begin + i}, feature};
-                            });
+                            [&](Val i) { return dxs.at(begin + i, feature, i - first); });
+                        k.loop(first, last, 1, [&](Val i) { dxs.write(begin + i, feature, features, i - first); });
                       });
   }
 

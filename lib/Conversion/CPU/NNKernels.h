@@ -9,7 +9,7 @@
 
 namespace smet {
 
-/// Packed token tiles: a memref [tiles, features, lanes] of f32, not empty.
+/// Packed token tiles: a memref [tiles, features, lanes] of f32 or bf16, not empty.
 struct Tiles {
   mlir::Value memref;
   int64_t tiles = 0, features = 0, lanes = 0;
@@ -17,8 +17,7 @@ struct Tiles {
   /// Null memref if the value is something else.
   static Tiles of(mlir::Value value) {
     auto type = llvm::dyn_cast<mlir::MemRefType>(value.getType());
-    if (!type || type.getRank() != 3 || !type.hasStaticShape() || !type.getNumElements() ||
-        !type.getElementType().isF32())
+    if (!isF32OrBF16(value) || type.getRank() != 3 || !type.hasStaticShape() || !type.getNumElements())
       return {};
     return {value, type.getDimSize(0), type.getDimSize(1), type.getDimSize(2)};
   }

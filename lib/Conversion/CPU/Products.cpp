@@ -97,6 +97,16 @@ void Product::emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b
   forChunks(depth, [&](Val begin, int64_t size) { emitChunk(rows, begin, size, a.from(begin), b, c, before); });
 }
 
+Matrix Product::widen(const Matrix &b, Val begin, int64_t size) const {
+  if (isF32(b.memref))
+    return b;
+  Value wide = k.stack({size, lanes}, k.b.getF32Type()).get();
+  Matrix rows = b;
+  rows.row = b.row + begin;
+  copy(k, target, size, lanes, rows, {wide});
+  return {wide, {}, /*row=*/k.index(0) - begin};
+}
+
 /// Asks for share `step` of `steps` of a matrix's lines.
 static void prefetchShare(KernelBuilder &k, const Matrix &matrix, int64_t rows, int64_t columns, Val step, Val steps) {
   constexpr int64_t line = 16;
@@ -120,7 +130,8 @@ void Product::emit(int64_t rows, int64_t depth, const Matrix &a, Val first, Val 
       auto ahead = [&](Val row, int64_t, Val) {
         prefetchShare(k, next, size, rows, (i - first) * groups + row / productRows, steps);
       };
-      emitChunk(rows, begin, size, packed, b(i), c(i), /*before=*/0, a.transposed ? Ahead(ahead) : nullptr);
+      emitChunk(rows, begin, size, packed, widen(b(i), begin, size), c(i), /*before=*/0,
+                a.transposed ? Ahead(ahead) : nullptr);
     });
   });
 }

@@ -59,7 +59,8 @@ public:
 
   using MatrixAt = llvm::function_ref<Matrix(Val)>;
   /// C[i] = A B[i] for i in [begin, end). Every chunk of A is copied first: it is used for every i, and rows that lie a
-  /// power of two apart would evict each other from the first-level cache. In a parallel body.
+  /// power of two apart would evict each other from the first-level cache. So is that of a B stored in bf16. In a
+  /// parallel body.
   void emit(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b, MatrixAt c) const;
 
   /// The same for as many whole groups as hold `rows` rows: left must be defined for those beyond, too.
@@ -77,6 +78,8 @@ private:
                  Ahead ahead) const;
   using Chunk = llvm::function_ref<void(Val begin, int64_t size)>;
   void forChunks(int64_t depth, Chunk body) const;
+  /// B, of which rows [begin, begin + size) will be read many times: from a copy if it is stored in bf16.
+  Matrix widen(const Matrix &b, Val begin, int64_t size) const;
   /// The terms [begin, begin + size) of C += A B, of which A has only these.
   void emitChunk(int64_t rows, Val begin, int64_t size, const Matrix &a, const Matrix &b, const Matrix &c, Val before,
                  Ahead ahead = nullptr) const;

@@ -13,10 +13,7 @@ using namespace smet;
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// What an op looks like to the model, its activations [T, F] in tiles of `tile` tokens or packed already; none where
-/// it is no sparse product, has sizes that are not known, or tokens that fill no tile. Packed tiles whose number is not
-/// known count as one.
-static std::optional<SparseProblem> problemOf(Operation *op, int64_t tile) {
+std::optional<SparseProblem> smet::problemOf(Operation *op, int64_t tile) {
   if (!isa<SpmmOp, SddmmOp, SddmmAdamOp>(op))
     return std::nullopt;
   // smet.spmm has its values before x.
@@ -31,7 +28,8 @@ static std::optional<SparseProblem> problemOf(Operation *op, int64_t tile) {
     return std::nullopt;
   int64_t count = x.isDynamicDim(0) ? 1 : isPacked ? x.getDimSize(0) : llvm::divideCeil(x.getDimSize(0), width);
   auto type = cast<TopologyType>(op->getOperand(0).getType());
-  return SparseProblem{type.getRows(), type.getCols(), type.getBlockRows(), type.getBlockCols(), width, count};
+  return SparseProblem{type.getRows(), type.getCols(), type.getBlockRows(),        type.getBlockCols(),
+                       width,          count,          x.getElementType().isBF16()};
 }
 
 static bool isTransposed(Operation *op) { return cast<SpmmOp>(op).getTranspose(); }

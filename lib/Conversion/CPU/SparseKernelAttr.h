@@ -16,8 +16,14 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <optional>
+
 namespace smet {
 
+/// What an op looks like to the model, its activations [T, F] in tiles of `tile` tokens or packed already; none where
+/// it is no sparse product, has sizes that are not known, or tokens that fill no tile. Packed tiles whose number is not
+/// known count as one.
+std::optional<SparseProblem> problemOf(mlir::Operation *op, int64_t tile);
 /// How an smet.spmm is computed: as it says, else by the model. checkChoices went before.
 SpmmChoice spmmChoice(mlir::Operation *op, const CPUTarget &target);
 /// The same of smet.sddmm and smet.sddmm_adam.

@@ -20,6 +20,10 @@ static int64_t lanesOf(const SparseProblem &problem, const CPUTarget &target) {
 static constexpr int64_t tilesItems = 256;
 /// The same for Panels, whose items each load the panels again.
 static constexpr int64_t panelsItems = 64;
+/// The same where activations are stored in bf16 and items copy what they read.
+static constexpr int64_t copyingItems = 32;
+/// Bytes of a copied token tile at most: it lies on a thread's stack.
+static constexpr int64_t maxCopyBytes = 1 << 20;
 /// Accumulators needed to keep two FMA units busy over a latency of four cycles.
 static constexpr int64_t minAccumulators = 8;
 /// Tokens from which finding panels pays.
@@ -29,6 +33,11 @@ static constexpr int64_t scatterPanel = 256;
 /// Inputs of a panel of Panels: 32 KiB with 128 tokens. With few entries a panel, loading and storing the sums costs
 /// more than the second cache does.
 static constexpr int64_t inputPanel = 64, sparsePanels = 2;
+
+bool smet::copiesTiles(const SparseProblem &problem) {
+  return problem.bf16 && problem.tiles * problem.width >= minPanelTokens &&
+         4 * problem.width * std::max(problem.rows, problem.cols) <= maxCopyBytes;
+}
 
 /// The tile with the fewest loads a block among those that fit: rows * columns accumulators, `columns` x vectors and
 /// one broadcast weight.
@@ -49,7 +58,7 @@ static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64
   best.chains = std::min<int64_t>(divideCeil(minAccumulators, best.rows * best.columns), 4);
   if (inner > 1)
     best.chains = std::min(best.chains, inner);
-  best.pieces = divideCeil(tilesItems, std::max<int64_t>(problem.tiles, 1));
+  best.pieces = divideCeil(copiesTiles(problem) ? copyingItems : tilesItems, std::max<int64_t>(problem.tiles, 1));
   return best;
 }
 
@@ -73,7 +82,8 @@ static SpmmChoice choosePanels(const SparseProblem &problem, const CPUTarget &ta
   choice.tiles = choice.columns == vectors && 2 * vectors <= sums && problem.tiles > 1 ? 2 : 1;
   choice.panel = inputPanel;
   choice.sparsePanels = sparsePanels;
-  choice.pieces = std::max<int64_t>(panelsItems * choice.tiles / problem.tiles, 1);
+  int64_t items = problem.bf16 ? copyingItems : panelsItems;
+  choice.pieces = std::max<int64_t>(items * choice.tiles / problem.tiles, 1);
   return choice;
 }
 

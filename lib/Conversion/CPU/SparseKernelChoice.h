@@ -22,6 +22,7 @@ struct SparseProblem {
   int64_t rows, cols, blockRows, blockCols;
   int64_t width; ///< tokens of a tile
   int64_t tiles;
+  bool bf16 = false; ///< activations are stored in bf16
 };
 
 /// How SpMM is computed. "Outputs" are the features of y, "inputs" those of x. What a kernel does not read is 1.
@@ -84,6 +85,9 @@ template <typename Choice, typename Visitor> void visitFields(Choice &choice, Vi
       visit("pieces", choice.pieces);
   }
 }
+
+/// Whether items of Tiles convert their token tile once, into a copy, and not each x vector where it is used.
+bool copiesTiles(const SparseProblem &problem);
 
 SpmmChoice chooseSpmm(const SparseProblem &problem, bool transpose, const CPUTarget &target);
 SddmmChoice chooseSddmm(const SparseProblem &problem, const CPUTarget &target);

@@ -32,7 +32,7 @@ Val smet::isDense(KernelBuilder &k, TopologyType type, Val nnz) {
 static constexpr int64_t itemSegments = 32;
 
 Panels::Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size, Val panelUnits)
-    : k(k), walk(walk), total(llvm::divideCeil(coordinates, size)), units(k.toIndex(panelUnits)) {
+    : k(k), walk(walk), size(size), total(llvm::divideCeil(coordinates, size)), units(k.toIndex(panelUnits)) {
   Type i32 = k.b.getI32Type();
   positions = k.workspace({(total + 1) * walk.segments}, i32).get();
   auto set = [&](Val unit, Val segment, Val entry) {
@@ -58,14 +58,36 @@ Tokens::Tokens(KernelBuilder &k, Value memref)
     : flat(k.flatten(memref)), tiles(k.size(memref, 0)), features(cast<MemRefType>(memref.getType()).getDimSize(1)),
       width(cast<MemRefType>(memref.getType()).getDimSize(2)) {}
 
-bool smet::isF32(Value value) {
-  auto type = dyn_cast<MemRefType>(value.getType());
-  return type && type.getElementType().isF32() && type.getLayout().isIdentity();
+bool Tokens::isBF16() const { return cast<MemRefType>(flat.type()).getElementType().isBF16(); }
+
+static bool isPaired(Val flat, bool pairs) { return pairs && cast<MemRefType>(flat.type()).getElementType().isBF16(); }
+
+Vals smet::loadVectors(KernelBuilder &k, Val flat, Val offset, int64_t count, int64_t lanes, bool pairs) {
+  Vals vectors;
+  for (int64_t n = 0; n < count; ++n)
+    if (isPaired(flat, pairs)) {
+      auto [even, odd] = k.loadPair(flat.get(), {offset + n++ * lanes}, lanes);
+      vectors.append({even, odd});
+    } else {
+      vectors.push_back(k.loadVector(flat.get(), {offset + n * lanes}, lanes));
+    }
+  return vectors;
 }
 
-bool smet::isPackedF32(Value value) {
+void smet::storeVectors(KernelBuilder &k, ArrayRef<Val> vectors, Val flat, Val offset, bool pairs) {
+  int64_t lanes = cast<VectorType>(vectors.front().type()).getNumElements();
+  for (int64_t n = 0, count = vectors.size(); n < count; ++n)
+    if (isPaired(flat, pairs)) {
+      k.storePair(vectors[n], vectors[n + 1], flat.get(), {offset + n * lanes});
+      ++n;
+    } else {
+      k.storeVector(vectors[n], flat.get(), {offset + n * lanes});
+    }
+}
+
+bool smet::isPacked(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
-  return isF32(value) && type.getRank() == 3 && type.getNumElements();
+  return isF32OrBF16(value) && type.getRank() == 3 && type.getNumElements();
 }
 
 int64_t smet::lanesFor(const CPUTarget &target, int64_t width) { return std::gcd(target.vectorBits / 32, width); }

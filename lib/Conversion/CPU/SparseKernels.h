@@ -43,6 +43,8 @@ public:
   Panels(KernelBuilder &k, const Walk &walk, int64_t coordinates, int64_t size, Val units = 1);
 
   Val count() const { return (Val(total) + units - 1) / units; }
+  /// The first coordinate of a panel.
+  Val first(Val panel) const { return panel * units * size; }
   /// Entries [begin(segment, panel), end(segment, panel)) have their coordinates in the panel.
   Val begin(Val segment, Val panel) const { return position(segment, panel * units); }
   Val end(Val segment, Val panel) const { return position(segment, k.min((panel + 1) * units, total)); }
@@ -52,7 +54,7 @@ private:
 
   KernelBuilder &k;
   const Walk &walk;
-  int64_t total; ///< units
+  int64_t size, total; ///< coordinates of a unit, units
   Val units;
   mlir::Value positions; ///< [total + 1][segments]
 };
@@ -64,11 +66,17 @@ struct Tokens {
 
   Tokens(KernelBuilder &k, mlir::Value memref);
   int64_t tileSize() const { return features * width; }
+  /// Stored in bf16: kernels that read an element several times read an f32 copy.
+  bool isBF16() const;
 };
 
-/// Whether the value is a packed activation in f32 that is not empty (the only kind that these kernels take).
-bool isPackedF32(mlir::Value value);
-bool isF32(mlir::Value value);
+/// `count` vectors from an offset on. With `pairs`, which takes an even count and lanes that are independent, what is
+/// stored in bf16 comes as even and odd lanes in turn.
+Vals loadVectors(KernelBuilder &k, Val flat, Val offset, int64_t count, int64_t lanes, bool pairs);
+void storeVectors(KernelBuilder &k, llvm::ArrayRef<Val> vectors, Val flat, Val offset, bool pairs);
+
+/// Whether the value is a packed activation in f32 or bf16 that is not empty (the only kind that these kernels take).
+bool isPacked(mlir::Value value);
 
 /// Lanes of a vector of 32-bit elements on the target that divides `width`.
 int64_t lanesFor(const CPUTarget &target, int64_t width);

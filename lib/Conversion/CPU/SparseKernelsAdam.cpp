@@ -78,6 +78,25 @@ void AdamEmitter::update(const Factors &factors, Val gradient, Val &w, Val &m, V
   w = k.fma(k.neg(factors.rate), direction, w);
 }
 
+// The finalizer "lowbias32" by C. Wellons: each bit of the input changes each of the result about half of the time. One
+// stream for all layers: roundings of different arrays have nothing to do with each other anyway.
+Val AdamEmitter::randomBits(Val at, Type like) {
+  Type i32 = k.b.getI32Type();
+  Val bits = k.fromIndex(at, i32);
+  if (auto vector = dyn_cast<VectorType>(like))
+    bits = k.iota(vector.getNumElements(), i32) + bits;
+  bits = bits * int32_t(0x9e3779b9) + k.cast(step, i32) * int32_t(0x85ebca6b);
+  bits = k.bitXor(bits, k.shiftRight(bits, 16)) * int32_t(0x7feb352d);
+  bits = k.bitXor(bits, k.shiftRight(bits, 15)) * int32_t(0x846ca68b);
+  return k.bitXor(bits, k.shiftRight(bits, 16));
+}
+
+void AdamEmitter::storeWeights(Val weights, Val at, Value w) {
+  if (cast<MemRefType>(w.getType()).getElementType().isBF16())
+    return k.storeStochastic(weights, randomBits(at, weights.type()), w, {at});
+  isa<VectorType>(weights.type()) ? k.storeVector(weights, w, {at}) : k.store(weights, w, {at});
+}
+
 void AdamEmitter::updateRange(const Factors &factors, int64_t size, Val offset,
                               function_ref<Val(Val, int64_t)> gradient, Value w, Value m, Value v) {
   auto piece = [&](Val i, int64_t width) {
@@ -88,7 +107,7 @@ void AdamEmitter::updateRange(const Factors &factors, int64_t size, Val offset,
     };
     Val newW = load(w), newM = load(m), newV = load(v);
     update(factors, gradient(i, width), newW, newM, newV);
-    store(newW, w);
+    storeWeights(newW, at, w);
     store(newM, m);
     store(newV, v);
   };
@@ -113,7 +132,7 @@ void AdamEmitter::updateSingles(Val begin, Val end, function_ref<Val(Val, int64_
     Val newW = k.loadVector(w, {slot}, lanes), newM = k.loadVector(m, {slot}, lanes),
         newV = k.loadVector(v, {slot}, lanes);
     update(factors, gradient(slot, lanes), newW, newM, newV);
-    k.storeVector(newW, w, {slot});
+    storeWeights(newW, slot, w);
     k.storeVector(newM, m, {slot});
     k.storeVector(newV, v, {slot});
   };
@@ -136,7 +155,7 @@ namespace {
 struct AdamStepKernel : CPUKernel<AdamStepOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(AdamStepOp op, KernelBuilder &k) const final {
-    if (!isF32(op.getGrad()) || !isF32(op.getValues()) || !isF32(op.getM()) || !isF32(op.getV()))
+    if (!isF32(op.getGrad()) || !isF32OrBF16(op.getValues()) || !isF32(op.getM()) || !isF32(op.getV()))
       return failure();
     TopologyType type = op.getTopology().getType();
     AdamEmitter adam(k, target, op.getAdamw(), op.getLr(), op.getStep(),
@@ -160,7 +179,7 @@ struct AdamStepKernel : CPUKernel<AdamStepOp> {
 struct DenseAdamStepKernel : CPUKernel<DenseAdamStepOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(DenseAdamStepOp op, KernelBuilder &k) const final {
-    if (!isF32(op.getGrad()) || !isF32(op.getW()) || !isF32(op.getM()) || !isF32(op.getV()) ||
+    if (!isF32(op.getGrad()) || !isF32OrBF16(op.getW()) || !isF32(op.getM()) || !isF32(op.getV()) ||
         !cast<MemRefType>(op.getW().getType()).hasStaticShape())
       return failure();
     AdamEmitter adam(k, target, op.getAdamw(), op.getLr(), op.getStep(), Val(), /*countsAge=*/false);

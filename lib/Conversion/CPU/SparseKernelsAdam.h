@@ -39,6 +39,10 @@ public:
 
 private:
   Val correction(double beta, Val age, unsigned bits);
+  /// Stores new weights from element `at` on; to bf16 rounded at random.
+  void storeWeights(Val weights, Val at, mlir::Value w);
+  /// 32 random bits for each element of an array from `at` on: a hash of the step and the element's index.
+  Val randomBits(Val at, mlir::Type like);
 
   KernelBuilder &k;
   AdamWAttr adamw;

@@ -16,7 +16,7 @@ constexpr int64_t itemGradients = 1 << 14;
 
 /// Whether a tile of dot products can be reduced: sums of four rows are stored together.
 bool supported(const CPUTarget &target, Value x, Value dy) {
-  return isPackedF32(x) && isPackedF32(dy) && lanesFor(target, cast<MemRefType>(x.getType()).getDimSize(2)) >= 4;
+  return isPacked(x) && isPacked(dy) && lanesFor(target, cast<MemRefType>(x.getType()).getDimSize(2)) >= 4;
 }
 
 void fillZero(KernelBuilder &k, const CPUTarget &target, Value flat, Val count) {
@@ -50,8 +50,8 @@ struct SddmmAdamKernel : CPUKernel<SddmmAdamOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(SddmmAdamOp op, KernelBuilder &k) const final {
     auto arrays = topologyArrays(op.getTopology());
-    if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32(op.getValues()) || !isF32(op.getM()) ||
-        !isF32(op.getV()))
+    if (failed(arrays) || !supported(target, op.getX(), op.getDy()) || !isF32OrBF16(op.getValues()) ||
+        !isF32(op.getM()) || !isF32(op.getV()))
       return failure();
     TopologyType type = op.getTopology().getType();
     int64_t size = type.getBlockSize();

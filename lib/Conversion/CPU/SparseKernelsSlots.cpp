@@ -1,4 +1,4 @@
-//===- SparseKernelsSlots.cpp - score, to_dense, from_dense ---------------===//
+//===- SparseKernelsSlots.cpp - score, widen, to_dense, from_dense --------===//
 #include "SparseKernels.h"
 
 using namespace mlir;
@@ -26,7 +26,7 @@ Val magnitude(KernelBuilder &k, Value flat, Val offset, int64_t size, int64_t la
 struct ScoreKernel : CPUKernel<ScoreOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(ScoreOp op, KernelBuilder &k) const final {
-    if (!isF32(op.getValues()) || !isF32(op.getScore()))
+    if (!isF32OrBF16(op.getValues()) || !isF32OrBF16(op.getScore()))
       return failure();
     auto type = cast<MemRefType>(op.getValues().getType());
     int64_t size = type.getDimSize(1) * type.getDimSize(2), lanes = target.vectorBits / 32;
@@ -39,6 +39,23 @@ struct ScoreKernel : CPUKernel<ScoreOp> {
       vectorLoop(
           k, begin, end, lanes, [&](Val i) { k.storeVector(k.abs(k.loadVector(flat, {i}, lanes)), score, {i}); },
           [&](Val i) { k.store(k.abs(k.load(flat, {i})), score, {i}); });
+    });
+    return success();
+  }
+};
+
+struct WidenKernel : CPUKernel<WidenOp> {
+  using CPUKernel::CPUKernel;
+  LogicalResult emit(WidenOp op, KernelBuilder &k) const final {
+    if (!isF32OrBF16(op.getValues()) || !isF32OrBF16(op.getWide()))
+      return failure();
+    auto type = cast<MemRefType>(op.getValues().getType());
+    int64_t size = type.getDimSize(1) * type.getDimSize(2), lanes = target.vectorBits / 32;
+    Value values = k.flatten(op.getValues()).get(), wide = k.flatten(op.getWide()).get();
+    parallelPieces(k, k.size(op.getValues(), 0) * size, itemElements, [&](Val begin, Val end) {
+      vectorLoop(
+          k, begin, end, lanes, [&](Val i) { k.storeVector(k.loadVector(values, {i}, lanes), wide, {i}); },
+          [&](Val i) { k.store(k.load(values, {i}), wide, {i}); });
     });
     return success();
   }
@@ -71,7 +88,7 @@ struct ToDenseKernel : CPUKernel<ToDenseOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(ToDenseOp op, KernelBuilder &k) const final {
     auto arrays = topologyArrays(op.getTopology());
-    if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
+    if (failed(arrays) || !isF32OrBF16(op.getValues()) || !isF32OrBF16(op.getDense()))
       return failure();
     TopologyType type = op.getTopology().getType();
     forElements(
@@ -92,7 +109,7 @@ struct FromDenseKernel : CPUKernel<FromDenseOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(FromDenseOp op, KernelBuilder &k) const final {
     auto arrays = topologyArrays(op.getTopology());
-    if (failed(arrays) || !isF32(op.getValues()) || !isF32(op.getDense()))
+    if (failed(arrays) || !isF32OrBF16(op.getValues()) || !isF32OrBF16(op.getDense()))
       return failure();
     forElements(
         k, op.getTopology().getType(), *arrays, [](Val) {},
@@ -104,5 +121,5 @@ struct FromDenseKernel : CPUKernel<FromDenseOp> {
 } // namespace
 
 void smet::populateSlotKernels(RewritePatternSet &patterns, const CPUTarget &target) {
-  patterns.add<ScoreKernel, ToDenseKernel, FromDenseKernel>(patterns.getContext(), target);
+  patterns.add<ScoreKernel, WidenKernel, ToDenseKernel, FromDenseKernel>(patterns.getContext(), target);
 }

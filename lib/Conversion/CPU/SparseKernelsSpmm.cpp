@@ -11,7 +11,7 @@ SpmmOperands::SpmmOperands(SpmmOp op, KernelBuilder &k, const CPUTarget &target,
       byInputs(transpose ? rowWalk(type, arrays) : columnWalk(type, arrays)), x(k, op.getX()), y(k, op.getY()),
       values(k.flatten(op.getValues())), outer(transpose ? type.getBlockCols() : type.getBlockRows()),
       inner(transpose ? type.getBlockRows() : type.getBlockCols()), lanes(lanesFor(target, x.width)),
-      vectors(x.width / lanes) {}
+      vectors(x.width / lanes), copiesTiles(smet::copiesTiles(*problemOf(op, /*tile=*/0))) {}
 
 namespace {
 
@@ -19,7 +19,7 @@ struct SpmmKernel : CPUKernel<SpmmOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(SpmmOp op, KernelBuilder &k) const final {
     auto arrays = topologyArrays(op.getTopology());
-    if (failed(arrays) || !isF32(op.getValues()) || !isPackedF32(op.getX()) || !isPackedF32(op.getY()))
+    if (failed(arrays) || !isF32OrBF16(op.getValues()) || !isPacked(op.getX()) || !isPacked(op.getY()))
       return failure();
     SpmmOperands operands(op, k, target, *arrays);
     SpmmChoice choice = spmmChoice(op, target);

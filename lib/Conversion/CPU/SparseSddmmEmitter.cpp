@@ -6,13 +6,19 @@
 using namespace mlir;
 using namespace smet;
 
+/// Rows of a tile that an item of work copies.
+static constexpr int64_t itemRows = 1 << 8;
+
 SddmmEmitter::SddmmEmitter(KernelBuilder &k, const CPUTarget &target, TopologyType type, const TopologyArrays &arrays,
                            Value xValue, Value dyValue, Val nnz, const SddmmChoice &choice)
     : k(k), choice(choice), single(type.getBlockSize() == 1),
       gathers(type.getBlockRows() == 1 || type.getBlockCols() == 1),
-      order(choice.byColumns ? columnWalk(type, arrays) : rowWalk(type, arrays)),
-      x{Tokens(k, xValue), type.getBlockCols()}, dy{Tokens(k, dyValue), type.getBlockRows()},
-      lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes) {
+      order(choice.byColumns ? columnWalk(type, arrays) : rowWalk(type, arrays)), x(k, xValue, type.getBlockCols()),
+      dy(k, dyValue, type.getBlockRows()), lanes(lanesFor(target, x.tokens.width)), vectors(x.tokens.width / lanes),
+      pairs(x.tokens.isBF16() && dy.tokens.isBF16() && vectors % 2 == 0) {
+  Side &moving = choice.byColumns ? dy : x;
+  if (moving.tokens.isBF16())
+    moving.tokens.flat = k.workspace({choice.chunkTiles * moving.tokens.tileSize()}, k.b.getF32Type());
   Tiles xTiles = Tiles::of(xValue), dyTiles = Tiles::of(dyValue);
   if (single && choice.densePercent < 100 && xTiles && dyTiles) {
     dense = k.compare(KernelBuilder::Compare::gt, nnz * 100, type.getNumBlocks() * choice.densePercent);
@@ -44,12 +50,26 @@ void SddmmEmitter::addBlocks(Val begin, Val end, const Gradients &gradients) {
   Val entries = end - begin, step = k.max((entries + (choice.items - 1)) / choice.items, 1), tiles = x.tokens.tiles;
   k.loop(0, tiles, choice.chunkTiles, [&](Val tile) {
     Val count = k.min(tiles - tile, choice.chunkTiles);
+    copyChunk(tile, count);
     parallelPieces(k, entries, step, [&](Val pieceBegin, Val pieceEnd) {
       Val first = begin + pieceBegin, last = begin + pieceEnd;
       k.loop(segmentOf(first), segmentOf(last - 1) + 1, 1, [&](Val segment) {
         addSegment(segment, k.max(order.begin(k, segment), first), k.min(order.end(k, segment), last), tile, count,
                    gradients);
       });
+    });
+  });
+}
+
+/// `count` tiles of the moving side, where it is stored in bf16.
+void SddmmEmitter::copyChunk(Val tile, Val count) {
+  const Side &side = choice.byColumns ? dy : x;
+  if (!side.isCopied())
+    return;
+  parallelPieces(k, count * side.tokens.tileSize(), itemRows * side.tokens.width, [&](Val begin, Val end) {
+    k.loop(begin, end, side.tokens.width, [&](Val i) {
+      Vals row = loadVectors(k, side.stored, tile * side.tokens.tileSize() + i, vectors, lanes, pairs);
+      storeVectors(k, row, side.tokens.flat, i, pairs);
     });
   });
 }
@@ -125,6 +145,7 @@ void SddmmEmitter::addSlots(Val segment, Val first, Val last, Val tile, Val coun
 void SddmmEmitter::addSingles(Val begin, Val end, const Gradients &gradients) {
   Val firstRow = segmentOf(begin), lastRow = segmentOf(end - 1) + 1;
   auto chunk = [&](Val tile, int64_t tilesHeld) {
+    copyChunk(tile, k.index(tilesHeld));
     Val rows = lastRow - firstRow, step = (rows + (choice.items - 1)) / choice.items;
     parallelPieces(k, rows, step, [&](Val pieceBegin, Val pieceEnd) {
       k.loop(firstRow + pieceBegin, firstRow + pieceEnd, 1, [&](Val row) {
@@ -144,8 +165,7 @@ void SddmmEmitter::addRow(Val row, Val first, Val last, Val tile, int64_t tilesH
   Val dyOffset = offset(dy, tile, row);
   Vals held;
   for (int64_t t = 0; t < tilesHeld; ++t)
-    for (int64_t n = 0; n < vectors; ++n)
-      held.push_back(load(dy.tokens, dyOffset + (t * dy.tokens.tileSize() + n * lanes)));
+    held.append(loadVectors(k, dy.tokens.flat, dyOffset + t * dy.tokens.tileSize(), vectors, lanes, pairs));
   Val begin = first;
   for (int64_t size = std::min(lanes, choice.width); size; size /= 2) {
     Val end = begin + (last - begin) / size * size;
@@ -159,9 +179,11 @@ void SddmmEmitter::addGroup(Val entry, int64_t size, Val tile, const Vals &row, 
   Vals sums(size, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
   for (int64_t q = 0; q < size; ++q) {
     Val xOffset = offset(x, tile, order.coordinate(k, entry + q));
-    for (int64_t t = 0; t < tilesHeld; ++t)
+    for (int64_t t = 0; t < tilesHeld; ++t) {
+      Vals xs = loadVectors(k, x.tokens.flat, xOffset + t * x.tokens.tileSize(), vectors, lanes, pairs);
       for (int64_t n = 0; n < vectors; ++n)
-        sums[q] = k.fma(row[t * vectors + n], load(x.tokens, xOffset + (t * x.tokens.tileSize() + n * lanes)), sums[q]);
+        sums[q] = k.fma(row[t * vectors + n], xs[n], sums[q]);
+    }
   }
   addTo(gradients.flat, gradients.place(entry), lanesFrom(k, sumLanes(sums), 0, size), size);
 }
@@ -174,14 +196,16 @@ void SddmmEmitter::dots(const Tokens &aTokens, const Vals &a, const Tokens &bTok
   Vals acc(width * height, k.zero(k.vectorOf(lanes, k.b.getF32Type())));
   acc = k.loop(0, count, 1, acc, [&](Val tile, Vals sum) {
     Val aTile = tile * aTokens.tileSize(), bTile = tile * bTokens.tileSize();
-    for (int64_t n = 0; n < vectors; ++n) {
-      Vals as;
+    int64_t step = pairs ? 2 : 1;
+    for (int64_t n = 0; n < vectors; n += step) {
+      SmallVector<Vals> as;
       for (Val offset : a)
-        as.push_back(load(aTokens, offset + aTile + n * lanes));
+        as.push_back(loadVectors(k, aTokens.flat, offset + aTile + n * lanes, step, lanes, pairs));
       for (int64_t i = 0; i < height; ++i) {
-        Val bVector = load(bTokens, b[i] + bTile + n * lanes);
+        Vals bs = loadVectors(k, bTokens.flat, b[i] + bTile + n * lanes, step, lanes, pairs);
         for (int64_t j = 0; j < width; ++j)
-          sum[i * width + j] = k.fma(bVector, as[j], sum[i * width + j]);
+          for (int64_t m = 0; m < step; ++m)
+            sum[i * width + j] = k.fma(bs[m], as[j][m], sum[i * width + j]);
       }
     }
     return sum;

@@ -3,7 +3,9 @@
 // dW[s] = dyᵀ x at the active slots. The tokens are taken in chunks, in order, and all entries of a walk under each, so
 // that activations come from cache: a parallel loop a chunk, over ranges of entries. The kernel inside is a tile of dot
 // products: `contiguous` rows, whose results lie side by side in a block, times a few rows of the other side, summed
-// lane by lane over the tokens of a chunk and then over lanes by a fixed tree. What the rows are depends on the block:
+// lane by lane over the tokens of a chunk and then over lanes by a fixed tree. The side that is read at the walk's
+// coordinates is read many times a chunk: from a copy in f32, where it is stored in bf16. What the rows are depends on
+// the block:
 //
 //   R x C   contiguous: columns of the block (x); others: its rows (dy)
 //   1 x C   column walk, contiguous: columns of the block (x); others: the rows of several slots (dy)
@@ -44,10 +46,15 @@ public:
 private:
   /// The rows of one activation that belong to a block: `count` rows from a coordinate times `count`.
   struct Side {
-    Tokens tokens;
+    Side(KernelBuilder &k, mlir::Value activation, int64_t count)
+        : tokens(k, activation), stored(tokens.flat), count(count) {}
+    Tokens tokens; ///< as it is read: the activation, or the copy of a chunk
+    Val stored;    ///< the activation, flat
     int64_t count;
+    bool isCopied() const { return tokens.flat.get() != stored.get(); }
   };
 
+  void copyChunk(Val tile, Val count);
   Val segmentOf(Val entry);
   void addBlocks(Val begin, Val end, const Gradients &gradients);
   void addSegment(Val segment, Val first, Val last, Val tile, Val count, const Gradients &gradients);
@@ -62,9 +69,9 @@ private:
   void addTo(mlir::Value flat, Val place, Val sums, int64_t width);
 
   Val offset(const Side &side, Val tile, Val coordinate) {
-    return tile * side.tokens.tileSize() + coordinate * (side.count * side.tokens.width);
+    Val first = side.isCopied() ? k.index(0) : tile;
+    return first * side.tokens.tileSize() + coordinate * (side.count * side.tokens.width);
   }
-  Val load(const Tokens &tokens, Val offset) { return k.loadVector(tokens.flat.get(), {offset}, lanes); }
 
   KernelBuilder &k;
   SddmmChoice choice;
@@ -72,7 +79,8 @@ private:
   Walk order;
   Side x, dy;
   int64_t lanes, vectors;
-  Val dense;                              ///< 1 x 1: whether so many weights are active
+  bool pairs; ///< activations are stored in bf16; sums over tokens may take them in another order
+  Val dense;  ///< 1 x 1: whether so many weights are active
   std::unique_ptr<DenseSddmm> denseSddmm; ///< in that case
 };
 

@@ -23,12 +23,21 @@ struct SpmmOperands {
   Val values;           ///< flat
   int64_t outer, inner; ///< sides of a block: output features, input features
   int64_t lanes, vectors;
+  bool copiesTiles; ///< Tiles
 
-  Val load(const Tokens &tokens, Val offset) const { return k.loadVector(tokens.flat.get(), {offset}, lanes); }
-  void store(Val value, const Tokens &tokens, Val offset) const { k.storeVector(value, tokens.flat.get(), {offset}); }
+  /// `count` token vectors of an array. Tokens are independent, so that x and y may have them in pairs.
+  Vals load(Val flat, Val offset, int64_t count) const {
+    return loadVectors(k, flat, offset, count, lanes, isPaired(count));
+  }
+  void store(llvm::ArrayRef<Val> vectors, Val flat, Val offset) const {
+    storeVectors(k, vectors, flat, offset, isPaired(vectors.size()));
+  }
   Val zero() const { return k.zero(k.vectorOf(lanes, k.b.getF32Type())); }
   /// A weight for all lanes.
   Val weight(Val place) const { return k.broadcast(k.load(values.get(), {place}), lanes); }
+
+private:
+  bool isPaired(int64_t count) const { return x.isBF16() && y.isBF16() && count % 2 == 0; }
 };
 
 void emitTilesSpmm(const SpmmOperands &operands, const SpmmChoice &choice);

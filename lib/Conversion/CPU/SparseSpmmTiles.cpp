@@ -2,7 +2,8 @@
 //
 // One item of work is a token tile and a range of output blocks. An output block is computed in register tiles of
 // `rows` features x `columns` token vectors, which stay in registers over the whole reduction: every x vector is loaded
-// once a register tile, every weight is broadcast.
+// once a register tile, every weight is broadcast. Many tokens stored in bf16 are converted once an item, into a copy
+// of the tile on the stack.
 //
 //===----------------------------------------------------------------------===//
 #include "SparseSpmm.h"
@@ -26,19 +27,29 @@ int64_t largestDivisor(int64_t n, int64_t limit) {
 
 class TilesSpmm {
 public:
-  TilesSpmm(const SpmmOperands &o, const SpmmChoice &choice) : o(o), k(o.k), choice(choice), walk(o.byOutputs) {}
+  TilesSpmm(const SpmmOperands &o, const SpmmChoice &choice)
+      : o(o), k(o.k), choice(choice), walk(o.byOutputs), x(o.x.flat) {}
 
   void emit() {
     int64_t pieces = std::min(choice.pieces, walk.segments);
     k.parallel(o.x.tiles * pieces, [&](Val item) {
       Val token = item / pieces, piece = item % pieces;
       Val xTile = token * o.x.tileSize(), yTile = token * o.y.tileSize();
+      if (o.copiesTiles) {
+        copyTile(xTile);
+        xTile = k.index(0);
+      }
       k.loop(piece * walk.segments / pieces, (piece + 1) * walk.segments / pieces, 1,
              [&](Val segment) { emitSegment(segment, xTile, yTile + segment * (o.outer * o.y.width)); });
     });
   }
 
 private:
+  void copyTile(Val xTile) {
+    x = k.stack({o.x.tileSize()}, k.b.getF32Type());
+    k.loop(0, o.x.tileSize(), o.x.width, [&](Val row) { o.store(o.load(o.x.flat, xTile + row, o.vectors), x, row); });
+  }
+
   /// One output block: register tiles of choice.rows, then those of one row less, so that all are about equal.
   void emitSegment(Val segment, Val xTile, Val yBlock) {
     Val begin = walk.begin(k, segment), end = walk.end(k, segment);
@@ -56,11 +67,10 @@ private:
 
   void emitTile(Val begin, Val end, Val row, int64_t rows, Val xOffset, Val yOffset) {
     int64_t sums = rows * choice.columns;
-    auto yIndex = [&](int64_t i) { return yOffset + (i / choice.columns * o.y.width + i % choice.columns * o.lanes); };
-    Type vector = k.vectorOf(o.lanes, k.b.getF32Type());
     Vals acc;
-    for (int64_t i = 0; i < sums * choice.chains; ++i)
-      acc.push_back(o.accumulate && i < sums ? k.loadVector(o.y.flat.get(), {yIndex(i)}, o.lanes) : k.zero(vector));
+    for (int64_t r = 0; o.accumulate && r < rows; ++r)
+      acc.append(o.load(o.y.flat, yOffset + r * o.y.width, choice.columns));
+    acc.resize(sums * choice.chains, o.zero());
 
     // Blocks of one column take `choice.chains` entries at a time, one a chain; the rest goes to chain 0.
     Val rest = begin;
@@ -77,11 +87,11 @@ private:
       return sum;
     });
 
-    for (int64_t i = 0; i < sums; ++i) {
+    for (int64_t i = 0; i < sums; ++i)
       for (int64_t chain = 1; chain < choice.chains; ++chain)
         acc[i] = acc[i] + acc[chain * sums + i];
-      k.storeVector(acc[i], o.y.flat.get(), {yIndex(i)});
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      o.store(ArrayRef(acc).slice(r * choice.columns, choice.columns), o.y.flat, yOffset + r * o.y.width);
   }
 
   /// acc += the product of `rows` rows of a block from `row` with its rows of x; column j goes to chain
@@ -96,9 +106,7 @@ private:
     acc = k.loop(0, o.inner, unroll, acc, [&](Val column, Vals sum) {
       Val w = weights + column * columnStride, xColumn = xBlock + column * o.x.width;
       for (int64_t j = 0; j < unroll; ++j) {
-        Vals xs;
-        for (int64_t n = 0; n < choice.columns; ++n)
-          xs.push_back(k.loadVector(o.x.flat.get(), {xColumn + (j * o.x.width + n * o.lanes)}, o.lanes));
+        Vals xs = o.load(x, xColumn + j * o.x.width, choice.columns);
         int64_t chain = (firstChain + j) % choice.chains * rows * choice.columns;
         for (int64_t r = 0; r < rows; ++r) {
           Val weight = k.broadcast(k.load(o.values.get(), {w + (r * rowStride + j * columnStride)}), o.lanes);
@@ -116,6 +124,7 @@ private:
   KernelBuilder &k;
   const SpmmChoice &choice;
   const Walk &walk;
+  Val x; ///< flat: the activation, or the copy of a tile
 };
 
 } // namespace

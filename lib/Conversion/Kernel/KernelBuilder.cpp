@@ -37,6 +37,12 @@ Val KernelBuilder::integer(int64_t value, Type type) {
       arith::ConstantOp::create(b, loc, splatOrScalar(type, b.getIntegerAttr(getElementTypeOrSelf(type), value))));
 }
 
+Val KernelBuilder::iota(int64_t lanes, Type element) {
+  auto values = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes),
+                                    [&](int64_t i) -> Attribute { return b.getIntegerAttr(element, i); });
+  return wrap(arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorOf(lanes, element), values)));
+}
+
 Val KernelBuilder::zero(Type type) { return isFloat(type) ? real(0, type) : integer(0, type); }
 
 Value KernelBuilder::materialize(Val value, Type like) {
@@ -103,13 +109,58 @@ Val KernelBuilder::size(Value memref, unsigned dim) {
   return wrap(memref::DimOp::create(b, loc, memref, dim));
 }
 
+static Type elementOf(Value memref) { return mlir::cast<MemRefType>(memref.getType()).getElementType(); }
+
+Val KernelBuilder::bitcast(Val value, Type element) {
+  auto vector = dyn_cast<VectorType>(value.type());
+  return wrap(arith::BitcastOp::create(b, loc, vector ? Type(vector.clone(element)) : element, value.get()));
+}
+
+// By integer operations: they are the same on every processor, and few beside what is computed between load and store.
+Val KernelBuilder::fromBF16(Val value) {
+  if (!getElementTypeOrSelf(value.type()).isBF16())
+    return value;
+  Val bits = cast(bitcast(value, b.getI16Type()), b.getI32Type());
+  return bitcast(shiftLeft(bits, 16), b.getF32Type());
+}
+
+Val KernelBuilder::round(Val value, Val increment) {
+  Val bits = bitcast(value, b.getI32Type());
+  // The increment, less than 2^16, leaves inf what it is but could make a number of a NaN. A NaN whose high bits are
+  // zero stays one by its quiet bit.
+  return select(compare(Compare::eq, value, value), bits + increment, bitOr(bits, integer(0x400000, bits.type())));
+}
+
+Val KernelBuilder::roundToNearest(Val value) {
+  Val bits = bitcast(value, b.getI32Type());
+  return round(value, bitAnd(shiftRight(bits, 16), 1) + 0x7fff); // half, ties to even
+}
+
+Val KernelBuilder::toBF16(Val rounded) {
+  return bitcast(cast(shiftRight(rounded, 16), b.getI16Type()), b.getBF16Type());
+}
+
+Val KernelBuilder::toElement(Val value, Type element) {
+  value = wrap(materialize(value, element.isBF16() ? b.getF32Type() : element));
+  if (!element.isBF16() || getElementTypeOrSelf(value.type()).isBF16())
+    return value;
+  return toBF16(roundToNearest(value));
+}
+
+void KernelBuilder::storeStochastic(Val value, Val random, Value memref, Vals indices) {
+  Val rounded = toBF16(round(value, bitAnd(random, integer(0xffff, random.type()))));
+  if (isa<VectorType>(rounded.type()))
+    vector::StoreOp::create(b, loc, rounded.get(), memref, indexValues(indices));
+  else
+    memref::StoreOp::create(b, loc, rounded.get(), memref, indexValues(indices));
+}
+
 Val KernelBuilder::load(Value memref, Vals indices) {
-  return wrap(memref::LoadOp::create(b, loc, memref, indexValues(indices)));
+  return fromBF16(wrap(memref::LoadOp::create(b, loc, memref, indexValues(indices))));
 }
 
 void KernelBuilder::store(Val value, Value memref, Vals indices) {
-  Type element = mlir::cast<MemRefType>(memref.getType()).getElementType();
-  memref::StoreOp::create(b, loc, materialize(value, element), memref, indexValues(indices));
+  memref::StoreOp::create(b, loc, toElement(value, elementOf(memref)).get(), memref, indexValues(indices));
 }
 
 void KernelBuilder::prefetch(Value memref, Vals indices) {
@@ -118,12 +169,27 @@ void KernelBuilder::prefetch(Value memref, Vals indices) {
 }
 
 Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {
-  Type element = mlir::cast<MemRefType>(memref.getType()).getElementType();
-  return wrap(vector::LoadOp::create(b, loc, vectorOf(lanes, element), memref, indexValues(indices)));
+  return fromBF16(
+      wrap(vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(memref)), memref, indexValues(indices))));
 }
 
 void KernelBuilder::storeVector(Val value, Value memref, Vals indices) {
-  vector::StoreOp::create(b, loc, value.get(), memref, indexValues(indices));
+  vector::StoreOp::create(b, loc, toElement(value, elementOf(memref)).get(), memref, indexValues(indices));
+}
+
+std::pair<Val, Val> KernelBuilder::loadPair(Value memref, Vals indices, int64_t lanes) {
+  Value both = vector::LoadOp::create(b, loc, vectorOf(2 * lanes, b.getBF16Type()), memref, indexValues(indices));
+  Val bits = wrap(vector::BitCastOp::create(b, loc, vectorOf(lanes, b.getI32Type()), both));
+  return {bitcast(shiftLeft(bits, 16), b.getF32Type()),
+          bitcast(bitAnd(bits, integer(0xffff0000, bits.type())), b.getF32Type())};
+}
+
+void KernelBuilder::storePair(Val even, Val odd, Value memref, Vals indices) {
+  Val low = shiftRight(roundToNearest(even), 16), high = roundToNearest(odd);
+  Val bits = bitOr(low, bitAnd(high, integer(0xffff0000, high.type())));
+  int64_t lanes = mlir::cast<VectorType>(bits.type()).getNumElements();
+  Value both = vector::BitCastOp::create(b, loc, vectorOf(2 * lanes, b.getBF16Type()), bits.get());
+  vector::StoreOp::create(b, loc, both, memref, indexValues(indices));
 }
 
 Val KernelBuilder::loadFirst(Value memref, Val index, Val count, int64_t lanes) {
@@ -277,6 +343,26 @@ Val KernelBuilder::all(Val condition) {
 Val KernelBuilder::bitAnd(Val a, Val other) {
   auto [x, y] = unify(a, other);
   return wrap(arith::AndIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::bitOr(Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::OrIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::bitXor(Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::XOrIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::shiftLeft(Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::ShLIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::shiftRight(Val a, Val other) {
+  auto [x, y] = unify(a, other);
+  return wrap(arith::ShRUIOp::create(b, loc, x, y));
 }
 
 Val KernelBuilder::extract(Val vector, int64_t lane) {

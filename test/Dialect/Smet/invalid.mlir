@@ -121,6 +121,14 @@ func.func @dense(%w: memref<4x16xf32>, %m: memref<4x15xf32>, %lr: memref<f32>, %
 
 // -----
 
+func.func @widen(%w: memref<4x16x16xbf16>, %wide: memref<5x16x16xf32>) {
+  // expected-error @+1 {{wide has shape [5, 16, 16], expected [4, 16, 16]}}
+  smet.widen ins(%w : memref<4x16x16xbf16>) outs(%wide : memref<5x16x16xf32>)
+  return
+}
+
+// -----
+
 func.func @score(%w: memref<4x16x16xf32>, %s: memref<5xf32>) {
   // expected-error @+1 {{score has shape [5], expected [4], the slots of values ([4, 16, 16])}}
   smet.score ins(%w : memref<4x16x16xf32>) outs(%s : memref<5xf32>)

@@ -108,6 +108,13 @@ func.func @score(%w: tensor<4x16x16xf32>, %e: tensor<4xf32>) {
   return
 }
 
+// CHECK-LABEL: @widen
+func.func @widen(%w: tensor<4x16x16xbf16>, %e: tensor<4x16x16xf32>) {
+  // CHECK: smet.widen ins({{.*}} : tensor<4x16x16xbf16>) outs({{.*}} : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+  %0 = smet.widen ins(%w : tensor<4x16x16xbf16>) outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+  return
+}
+
 // CHECK-LABEL: @score_memref
 func.func @score_memref(%w: memref<4x16x16xf32>, %e: memref<4xf32>) {
   // CHECK: smet.score ins({{.*}} : memref<4x16x16xf32>) outs({{.*}} : memref<4xf32>)

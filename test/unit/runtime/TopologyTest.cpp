@@ -470,11 +470,16 @@ TEST_F(RoutineTest, AnUpdateFromDrawToRemap) {
   EXPECT_EQ(blocksOf(t), smallestKeys(allBlocks(t.grid), nnz, 99, layer, 0));
 
   ASSERT_EQ(call(c.init_normal_sparse, {seed, positions, coordinates, values},
-                 {8, 12, 2, 3, nnz, layer, std::bit_cast<int64_t>(0.5)}),
+                 {8, 12, 2, 3, nnz, layer, std::bit_cast<int64_t>(0.5), /*is_bf16=*/0}),
             SMET_OK);
   std::vector<float> expected(36);
   initNormalSparse(*pool, t, 99, layer, 0.5, expected.data());
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), at<float>(values)));
+  ASSERT_EQ(call(c.init_normal_sparse, {seed, positions, coordinates, score},
+                 {8, 12, 2, 3, nnz, layer, std::bit_cast<int64_t>(0.5), /*is_bf16=*/1}),
+            SMET_OK);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(at<uint16_t>(score)[i], BF16(expected[i]).bits);
 
   std::copy_n(std::vector<float>{4, 1, 5, 2, 6, 3}.begin(), 6, at<float>(score));
   ASSERT_EQ(call(c.prune, {score, rate, keep}, {nnz, 16}), SMET_OK);
@@ -512,10 +517,15 @@ TEST_F(RoutineTest, FillWritesThePatternAndNoMore) {
 
 TEST_F(RoutineTest, InitNormalDense) {
   *at<int64_t>(0) = 5;
-  ASSERT_EQ(call(context->abi()->init_normal_dense, {0, 10}, {7, 3, std::bit_cast<int64_t>(0.02)}), SMET_OK);
+  ASSERT_EQ(call(context->abi()->init_normal_dense, {0, 10}, {7, 3, std::bit_cast<int64_t>(0.02), /*is_bf16=*/0}),
+            SMET_OK);
   std::vector<float> expected(7);
   initNormalDense(*pool, 5, 3, 0.02, expected);
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), at<float>(10)));
+  ASSERT_EQ(call(context->abi()->init_normal_dense, {0, 20}, {7, 3, std::bit_cast<int64_t>(0.02), /*is_bf16=*/1}),
+            SMET_OK);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(at<uint16_t>(20)[i], BF16(expected[i]).bits);
 }
 
 TEST_F(RoutineTest, FailureIsAStatusAndAMessage) {

@@ -42,9 +42,13 @@ void UpdateTopologyOp::build(OpBuilder &builder, OperationState &state, Value to
 void LinearOp::buildVjp(OpBuilder &b, ValueRange resultGrads, const BitVector &needed,
                         SmallVectorImpl<Value> &inputGrads) {
   Value dy = resultGrads[0];
-  if (needed[1])
-    inputGrads[1] =
-        createWithEmptyInits<SddmmOp>(b, getLoc(), getValues().getType(), {getTopology(), getX(), dy})->getResult(0);
+  if (needed[1]) {
+    // A gradient is summed up and used in f32, however the values are stored.
+    auto type = cast<RankedTensorType>(getValues().getType());
+    if (type.getElementType().isBF16())
+      type = RankedTensorType::get(type.getShape(), b.getF32Type());
+    inputGrads[1] = createWithEmptyInits<SddmmOp>(b, getLoc(), type, {getTopology(), getX(), dy})->getResult(0);
+  }
   if (needed[2]) {
     auto dx = createWithEmptyInits<SpmmOp>(b, getLoc(), getX().getType(), {getTopology(), getValues(), dy});
     dx.setTranspose(true);

@@ -98,6 +98,8 @@ LogicalResult SpmmOp::verify() {
 
 LogicalResult SddmmOp::verify() { return verifyMasked(*this, {"", "TK", "TN", "SRC"}); }
 
+LogicalResult WidenOp::verify() { return verifyElementwise(*this); }
+
 LogicalResult AdamStepOp::verify() { return verifyMasked(*this, {"", "SRC", "", "", "SRC", "SRC", "SRC", "S"}); }
 
 LogicalResult SddmmAdamOp::verify() { return verifyMasked(*this, {"", "TK", "TN", "", "", "SRC", "SRC", "SRC", "S"}); }

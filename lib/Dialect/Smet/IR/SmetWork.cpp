@@ -57,6 +57,7 @@ Work SddmmAdamOp::getWork() {
   return masked(*this, type, product(type, getX()) + adam(getAdamw(), getValues()), /*updates=*/true);
 }
 
+Work WidenOp::getWork() { return {0, bytesOf(getOperands())}; }
 Work ScoreOp::getWork() { return {2 * elementsOf(getValues()), bytesOf(getOperands())}; }
 // Of the dense matrix, to_dense writes all and from_dense reads the active blocks.
 Work ToDenseOp::getWork() { return masked(*this, getTopology().getType(), 0, /*updates=*/false); }

@@ -17,7 +17,8 @@ def NN_Dialect : Dialect {
     token (token ids, targets, log-sum-exp) stay `[T]`. A scalar is an array of rank 0.
 
     Every op is destination style: it overwrites its outs (`nn.cached_attention` updates its caches), on tensors with
-    results, on memrefs without. All float arrays of an op have one element type, bf16, f32 or f64.
+    results, on memrefs without. The float arrays of an op have one element type, f32 or f64; bf16
+    may stand wherever f32 may: it is a form of storage, everything is computed in f32.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }

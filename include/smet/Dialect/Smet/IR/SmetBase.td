@@ -16,8 +16,8 @@ def Smet_Dialect : Dialect {
 
     Letters in shapes: N x K the matrix, R x C a block, nnz the active blocks (slots), T tokens. Activations are
     `[T, F]` or packed token tiles, as in the `nn` dialect; a scalar is an array of rank 0. Kernel ops are destination
-    style, on tensors with results, on memrefs without, and all float arrays of one have one element type, bf16, f32 or
-    f64.
+    style, on tensors with results, on memrefs without, and the float arrays of one have one element type, f32 or f64;
+    bf16 may stand wherever f32 may: it is a form of storage, everything is computed in f32.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultTypePrinterParser = 1;

@@ -81,6 +81,21 @@ def Smet_SddmmOp : Smet_KernelOp<"sddmm", ["topology", "x", "dy"], ["dvalues"], 
   let hasCanonicalizeMethod = 1;
 }
 
+def Smet_WidenOp : Smet_KernelOp<"widen", ["values"], ["wide"], [], [0, 1]> {
+  let summary = "values stored in bf16 as f32";
+  let description = [{
+    A product reads each weight once for every few tokens: where values are stored in bf16, `smet-lower-linear` has them
+    converted once before it, into scratch of the active weights. `values` and `wide` are `[nnz, R, C]`.
+
+    ```mlir
+    %wide = smet.widen ins(%w : tensor<4x16x16xbf16>) outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
+    ```
+
+    Source: docs/Rationale/Numerics.md.
+  }];
+  let arguments = (ins FloatArray:$values, FloatArray:$wide);
+}
+
 //===----------------------------------------------------------------------===//
 // Optimizer
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,269 @@
+//===- BF16Test.cpp - arrays stored in bf16 -------------------------------===//
+//
+// Kernels compute in f32 whatever arrays are stored as: what they give for bf16 is what plain loops give for the
+// rounded inputs, rounded once.
+//
+//===----------------------------------------------------------------------===//
+#include "CPUSparse.h"
+#include "PlainLoops.h"
+
+#include "runtime/cpu/BF16.h"
+
+#include <limits>
+
+using namespace smet;
+using namespace smet::test;
+using rt::BF16;
+
+namespace {
+
+using Halves = std::vector<uint16_t>;
+
+Halves toBF16(const Floats &values) {
+  Halves bits;
+  for (float value : values)
+    bits.push_back(BF16(value).bits);
+  return bits;
+}
+
+float toFloat(uint16_t bits) {
+  BF16 half;
+  half.bits = bits;
+  return float(half);
+}
+
+Floats toFloats(const Halves &bits) {
+  Floats values;
+  for (uint16_t half : bits)
+    values.push_back(toFloat(half));
+  return values;
+}
+
+/// Whether every element is the nearest bf16 of what is expected, or its neighbour where that lies near the middle.
+void expectRounded(const Halves &found, const Doubles &expected, double tolerance = 1.0 / 256) {
+  ASSERT_EQ(found.size(), expected.size());
+  double scale = 0;
+  for (double value : expected)
+    scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(toFloat(found[i]), expected[i], tolerance * std::abs(expected[i]) + 1e-6 * scale) << i;
+}
+
+} // namespace
+
+TEST(BF16, RoundsToNearestEven) {
+  EXPECT_EQ(BF16(1.0f).bits, 0x3f80);
+  EXPECT_EQ(BF16(1.00390625f).bits, 0x3f80);                       // halfway, down to even
+  EXPECT_EQ(BF16(1.01171875f).bits, 0x3f82);                       // halfway, up to even
+  EXPECT_EQ(BF16(std::nextafter(1.00390625f, 2.0f)).bits, 0x3f81); // just above
+  EXPECT_EQ(BF16(-3.3895314e38f).bits, 0xff7f);                    // the largest
+  EXPECT_EQ(BF16(3.4e38f).bits, 0x7f80);                           // beyond it
+  EXPECT_TRUE(std::isnan(float(BF16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+// Generated code against the runtime's conversion: special values, halfway cases, all exponents.
+TEST(BF16, KernelsRoundAlike) {
+  std::string half = tensorType({70, 48}, "bf16"), whole = tensorType({70, 48});
+  Kernel kernel(entry("nn.add", {{"a", half}, {"b", whole}}, {{"c", half, "output"}}), Target::CPU);
+  std::mt19937 rng(1);
+  Floats b(70 * 48);
+  for (float &value : b)
+    value = std::bit_cast<float>(uint32_t(rng()));
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (auto [i, value] : {std::pair(0, infinity),
+                          {1, -infinity},
+                          {2, std::bit_cast<float>(0x7f800001u)},
+                          {3, 1.00390625f},
+                          {4, 1.01171875f},
+                          {5, 3.4e38f},
+                          {6, -0.0f},
+                          {7, 1e-40f},
+                          {8, std::bit_cast<float>(0xffffffffu)}})
+    b[i] = value;
+  kernel.set("a", Halves(b.size(), 0x8000)); // -0 changes nothing
+  kernel.set("b", b);
+  ASSERT_TRUE(kernel.run());
+  Halves c = kernel.get<uint16_t>("c");
+  for (size_t i = 0; i < b.size(); ++i)
+    if (std::isnan(b[i]))
+      EXPECT_TRUE(std::isnan(toFloat(c[i]))) << i;
+    else
+      EXPECT_EQ(c[i], BF16(b[i]).bits) << b[i];
+}
+
+TEST(BF16, SpmmAndSddmm) {
+  std::mt19937 rng(2);
+  for (const Case &c : cases()) {
+    Topology t = c.topology(rng);
+    int64_t size = t.nnz() * c.blockRows * c.blockCols;
+    std::string values = tensorType({t.nnz(), c.blockRows, c.blockCols}, "bf16");
+    auto activation = [&](int64_t features) { return tensorType({c.tokens, features}, "bf16"); };
+    Halves w = toBF16(randomVector<float>(size, rng));
+    for (bool transpose : {false, true}) {
+      int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
+      Kernel kernel(entry("smet.spmm", {{"t", t.type()}, {"w", values}, {"x", activation(in)}},
+                          {{"y", activation(out), "output"}}, transpose ? "{transpose}" : ""),
+                    Target::CPU, 2);
+      Halves x = toBF16(randomVector<float>(c.tokens * in, rng));
+      t.fill(kernel, "t");
+      kernel.set("w", w);
+      kernel.set("x", x);
+      ASSERT_TRUE(kernel.run()) << c;
+      expectRounded(kernel.get<uint16_t>("y"),
+                    plainSpmm(t, toFloats(w), toFloats(x), Doubles(c.tokens * out), c.tokens, transpose));
+    }
+    Kernel kernel(entry("smet.sddmm", {{"t", t.type()}, {"x", activation(c.cols)}, {"dy", activation(c.rows)}},
+                        {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols}), "output"}}),
+                  Target::CPU, 2);
+    Halves x = toBF16(randomVector<float>(c.tokens * c.cols, rng)),
+           dy = toBF16(randomVector<float>(c.tokens * c.rows, rng));
+    t.fill(kernel, "t");
+    kernel.set("x", x);
+    kernel.set("dy", dy);
+    ASSERT_TRUE(kernel.run()) << c;
+    EXPECT_LE(relativeError(kernel.get<float>("dw"), plainSddmm(t, toFloats(x), toFloats(dy), c.tokens)), 2e-6) << c;
+  }
+}
+
+namespace {
+
+/// An array of an op under test.
+struct Array {
+  std::string name;
+  std::vector<int64_t> shape;
+  bool isStoredInBF16 = true;
+  Floats values = {}; ///< of an input
+
+  std::string type(bool inF32) const { return tensorType(shape, isStoredInBF16 && !inF32 ? "bf16" : "f32"); }
+};
+
+struct Ids {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<int32_t> values;
+};
+
+/// The op on arrays in bf16 gives what it gives on the same values in f32 (tested against plain loops elsewhere),
+/// rounded once: nowhere is a sum rounded on the way.
+void expectRoundedOnce(const std::string &op, const std::vector<Array> &inputs, const std::vector<Array> &outputs,
+                       const std::string &attributes = "", const std::vector<Ids> &ids = {}) {
+  auto run = [&](bool inF32) {
+    std::vector<Operand> ins, outs;
+    for (const Array &array : inputs)
+      ins.push_back({array.name, array.type(inF32)});
+    // After x and w, as in nn.linear_cross_entropy.
+    for (const Ids &array : ids)
+      ins.insert(ins.begin() + 2 + (&array - ids.data()), {array.name, tensorType(array.shape, "i32")});
+    for (const Array &array : outputs)
+      outs.push_back({array.name, array.type(inF32), "output"});
+    auto kernel = std::make_unique<Kernel>(entry(op, ins, outs, attributes), Target::CPU, 2);
+    for (const Array &array : inputs) {
+      Halves halves = toBF16(array.values);
+      if (!array.isStoredInBF16)
+        kernel->set(array.name, array.values);
+      else if (inF32)
+        kernel->set(array.name, toFloats(halves));
+      else
+        kernel->set(array.name, halves);
+    }
+    for (const Ids &array : ids)
+      kernel->set(array.name, array.values);
+    EXPECT_TRUE(kernel->run()) << op;
+    return kernel;
+  };
+  auto whole = run(true), half = run(false);
+  for (const Array &array : outputs) {
+    Floats expected = whole->get<float>(array.name);
+    if (!array.isStoredInBF16) {
+      EXPECT_LE(relativeError(half->get<float>(array.name), expected), 1e-6) << op << " " << array.name;
+      continue;
+    }
+    Halves found = half->get<uint16_t>(array.name), rounded = toBF16(expected);
+    size_t different = 0;
+    for (size_t i = 0; i < found.size(); ++i)
+      different += found[i] != rounded[i];
+    // Sums in another order may fall on the other side of a middle.
+    EXPECT_LE(double(different), 2e-3 * double(found.size())) << op << " " << array.name;
+  }
+}
+
+} // namespace
+
+TEST(BF16, DenseLinear) {
+  std::mt19937 rng(4);
+  // Several chunks of the sum and several panels, groups of tiles and a single one.
+  for (int64_t T : {1, 300, 1100}) {
+    const int64_t N = 270, K = 300;
+    Array x{"x", {T, K}, true, randomVector<float>(T * K, rng)},
+        dy{"dy", {T, N}, true, randomVector<float>(T * N, rng)};
+    Array w{"w", {N, K}, false, randomVector<float>(N * K, rng)};
+    expectRoundedOnce("nn.linear", {x, w}, {{"y", {T, N}}});
+    expectRoundedOnce("nn.linear_grad_input", {dy, w}, {{"dx", {T, K}}});
+    expectRoundedOnce("nn.linear_grad_weight", {x, dy}, {{"dw", {N, K}, false}});
+  }
+}
+
+TEST(BF16, Attention) {
+  std::mt19937 rng(5);
+  const int64_t T = 512, F = 64, G = 32;
+  const std::string attributes = "{num_heads = 4 : i64, num_kv_heads = 2 : i64, seq_len = 256 : i64}";
+  auto random = [&](const char *name, int64_t features) {
+    return Array{name, {T, features}, true, randomVector<float>(T * features, rng, 2)};
+  };
+  Array q = random("q", F), k = random("k", G), v = random("v", G), o = random("o", F), dy = random("dy", F);
+  Array lse{"lse", {4, T}, false, randomVector<float>(4 * T, rng)};
+  for (float &value : lse.values)
+    value += 8; // so that the probabilities are small
+  expectRoundedOnce("nn.attention", {q, k, v}, {{"o", {T, F}}, {"lse", {4, T}, false}}, attributes);
+  expectRoundedOnce("nn.attention_grad", {q, k, v, o, lse, dy}, {{"dq", {T, F}}, {"dk", {T, G}}, {"dv", {T, G}}},
+                    attributes);
+}
+
+TEST(BF16, Loss) {
+  std::mt19937 rng(6);
+  const int64_t T = 640, F = 140, V = 1100;
+  Array x{"x", {T, F}, true, randomVector<float>(T * F, rng)}, w{"w", {V, F}, false, randomVector<float>(V * F, rng)};
+  Array dloss{"dloss", {}, false, {1.5f}}, loss{"loss", {}, false}, dx{"dx", {T, F}}, dw{"dw", {V, F}, false};
+  std::vector<int32_t> targets(T);
+  for (int32_t &target : targets)
+    target = int32_t(rng() % V);
+  std::vector<Ids> ids{{"targets", {T}, targets}, {"num_valid", {}, {int32_t(T)}}};
+  expectRoundedOnce("nn.linear_cross_entropy", {x, w}, {loss, {"lse", {T}, false}}, "", ids);
+  expectRoundedOnce("nn.linear_cross_entropy_with_grad", {x, w, dloss}, {loss, dx, dw}, "", ids);
+}
+
+// A weight of 1 moves by 1/40 of the distance to its neighbour in every step: rounded to nearest it would never move.
+TEST(BF16, SmallUpdatesDoNotVanish) {
+  std::mt19937 rng(3);
+  for (auto [blockRows, blockCols] : {std::pair(1, 1), {16, 16}}) {
+    Topology t = Topology::random(128, 128, blockRows, blockCols, 0.5, rng);
+    auto size = size_t(t.nnz() * blockRows * blockCols);
+    std::string shape = tensorType({t.nnz(), blockRows, blockCols});
+    Kernel kernel(entry("smet.adam_step",
+                        {{"t", t.type()}, {"g", shape}, {"lr", "tensor<f32>"}, {"step", "tensor<i64>"}},
+                        {{"w", tensorType({t.nnz(), blockRows, blockCols}, "bf16")},
+                         {"m", shape},
+                         {"v", shape},
+                         {"age", tensorType({t.nnz()}, "i16")}},
+                        "{adamw = #smet.adamw<lr_scaling = false>}"),
+                  Target::CPU, 2);
+    float lr = 1.0f / 256 / 2 / 40; // below 1 the neighbours are 1/256 apart
+    t.fill(kernel, "t");
+    kernel.set("w", Halves(size, BF16(1.0f).bits));
+    kernel.set("g", Floats(size, 1.0f)); // a constant gradient: every update is lr
+    kernel.set("lr", Floats{lr});
+    constexpr int steps = 200;
+    for (int64_t step = 1; step <= steps; ++step) {
+      kernel.set("step", std::vector<int64_t>{step});
+      ASSERT_TRUE(kernel.run());
+    }
+    double sum = 0, squares = 0;
+    for (float w : toFloats(kernel.get<uint16_t>("w"))) {
+      sum += 1 - w;
+      squares += (1 - w) * (1 - w);
+    }
+    double mean = sum / double(size), deviation = std::sqrt(squares / double(size) - mean * mean);
+    EXPECT_NEAR(mean, steps * lr, 4 * deviation / std::sqrt(double(size)));
+    EXPECT_GT(deviation, 0); // rounded independently
+  }
+}
