@@ -12,6 +12,8 @@ DenseSddmm::DenseSddmm(KernelBuilder &k, const CPUTarget &target, const Walk &wa
       panels(k, walk, x.features, panelColumns), product(k, target, panelColumns) {
   int64_t count = llvm::divideCeil(x.features, panelColumns);
   transposed = k.workspace({count, chunk * x.lanes, panelColumns}, k.b.getF32Type()).get();
+  if (!isF32(dy.memref))
+    dyCopy = k.workspace({chunk, dy.features, dy.lanes}, k.b.getF32Type()).get();
 }
 
 void DenseSddmm::add(Val begin, Val end, Val firstRow, Val lastRow, const Gradients &gradients) const {
@@ -20,6 +22,10 @@ void DenseSddmm::add(Val begin, Val end, Val firstRow, Val lastRow, const Gradie
   k.loop(0, x.tiles, chunk, [&](Val tile) {
     Val lastTile = k.min(tile + chunk, k.index(x.tiles));
     transposeTiles(tile, lastTile);
+    if (dyCopy)
+      k.parallel(lastTile - tile, [&](Val i) {
+        k.loop(0, dy.features, 1, [&](Val f) { k.storeVector(dy.load(k, tile + i, f), dyCopy, {i, f, 0}); });
+      });
     k.parallel(groups * parts, [&](Val item) {
       Value scratch = k.stack({panelRows, panelColumns}, k.b.getF32Type()).get();
       Val row = firstRow + item / parts * panelRows, rows = k.min(lastRow - row, k.index(panelRows));
@@ -52,7 +58,8 @@ void DenseSddmm::addPanel(Val panel, Val row, Val rows, Val firstTile, Val lastT
     product.emitGroups(
         rows, {tile, k.min(tile + pass, lastTile), x.lanes},
         [&](Val r, Val i, Val d) {
-          return k.load(dy.memref, {i, k.min(row + r, last), d});
+          Val feature = k.min(row + r, last);
+          return dyCopy ? k.load(dyCopy, {i - firstTile, feature, d}) : k.load(dy.memref, {i, feature, d});
         },
         [&](Val i, Val d, Val lane) {
           return k.loadVector(transposed, {panel, (i - firstTile) * x.lanes + d, lane}, product.piece);

@@ -34,6 +34,7 @@ private:
   int64_t chunk; ///< tiles that are transposed together: 1,024 tokens
   Panels panels;
   mlir::Value transposed; ///< of x: [panels][tokens of a chunk][panelColumns]
+  mlir::Value dyCopy;     ///< [chunk, features, lanes], of a dy stored in bf16
   Product product;
 };
 
