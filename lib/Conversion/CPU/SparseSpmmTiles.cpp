@@ -13,10 +13,10 @@ using namespace smet;
 
 namespace {
 
-/// FMAs in the body of the innermost loop, at most: longer bodies no longer fit the decoded-instruction cache. Narrow
-/// lanes have 16 registers and no weights from memory in an FMA: LLVM then moves the broadcasts of a long body to its
-/// head and spills them.
-constexpr int64_t maxBodyFmas(int64_t lanes) { return lanes < 16 ? 48 : 96; }
+/// FMAs in the body of the innermost loop, at most: those of an 8x8 block in tiles of 4 x 4 vectors. Longer bodies no
+/// longer fit the decoded-instruction cache. Narrow lanes have 16 registers and no weights from memory in an FMA: LLVM
+/// then moves the broadcasts of a long body to its head and spills them.
+constexpr int64_t maxBodyFmas(int64_t lanes) { return lanes < 16 ? 48 : 128; }
 
 int64_t largestDivisor(int64_t n, int64_t limit) {
   int64_t divisor = std::clamp<int64_t>(limit, 1, n);
