@@ -124,8 +124,8 @@ double median(std::vector<double> samples) {
   return (samples[last / 2] + samples[(last + 1) / 2]) / 2;
 }
 
-/// The candidate to take: the fastest if it beats the first, the model's, by the margin. Compared round by round, since
-/// machines change their speed.
+/// The candidate to take: the fastest if it beats the first, the model's, by the margin, and in all rounds but one.
+/// Compared round by round, since machines change their speed.
 size_t fastest(const TuningSeconds &seconds) {
   size_t best = 0;
   double bestGain = margin;
@@ -133,7 +133,8 @@ size_t fastest(const TuningSeconds &seconds) {
     std::vector<double> gains;
     for (auto [model, candidate] : llvm::zip_equal(seconds[0], seconds[i]))
       gains.push_back(model / candidate);
-    if (double gain = median(gains); gain > bestGain) {
+    llvm::sort(gains);
+    if (double gain = median(gains); gain > bestGain && gains[std::min<size_t>(1, gains.size() - 1)] > 1) {
       best = i;
       bestGain = gain;
     }
