@@ -3,7 +3,7 @@
 
 #include "Statistics.h"
 
-#include "runtime/cpu/Topology.h"
+#include "runtime/program/RandomData.h"
 
 namespace smet::bench {
 namespace {
@@ -72,32 +72,12 @@ rt::Expected<SparseLayers> SparseLayers::create(const Job &job, const rt::Compil
   auto instance = rt::Instance::load(*program, pool);
   if (!instance)
     return std::unexpected(instance.error());
-  rt::Arena &arena = (*instance)->arena();
   for (size_t layer = 0; layer < job.layers.size(); ++layer) {
     const Shape &s = job.layers[layer];
     rt::BlockGrid grid{s.rows, s.cols, job.blockRows, job.blockCols};
-    auto array = [&](const char *name) -> void * {
-      const rt::TensorInfo *info = (*instance)->manifest().find(fmt::format("l{}.{}", layer, name));
-      return arena.base() + info->offset;
-    };
-    rt::Topology topology{{grid, job.nnz(s), static_cast<int32_t *>(array("positions")),
-                           rt::Coordinates(array("coordinates"), grid.colBlocks())},
-                          static_cast<int32_t *>(array("t_positions")),
-                          rt::Coordinates(array("t_coordinates"), grid.rowBlocks()),
-                          static_cast<int32_t *>(array("t_perm"))};
-    rt::initTopology(pool, topology, /*seed=*/1, int64_t(layer));
+    rt::drawTopology(**instance, pool, fmt::format("l{}", layer), grid, job.nnz(s), int64_t(layer));
   }
-  for (const rt::TensorInfo &info : (*instance)->manifest().tensors) {
-    auto fill = [&](auto values) { rt::initNormalDense(pool, /*seed=*/1, int64_t(info.offset), 0.02, values); };
-    if (info.role == rt::Role::Workspace)
-      continue;
-    if (info.dtype == rt::DType::F32)
-      fill(*arena.tensor<float>(info.name));
-    if (info.dtype == rt::DType::BF16) {
-      auto values = *arena.tensor<uint16_t>(info.name);
-      fill(std::span(reinterpret_cast<rt::BF16 *>(values.data()), values.size()));
-    }
-  }
+  rt::drawTensors(**instance, pool);
   return SparseLayers(std::move(*instance));
 }
 

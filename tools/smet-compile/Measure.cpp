@@ -1,8 +1,7 @@
 //===- Measure.cpp - runs what the tuner has compiled ---------------------===//
 #include "Measure.h"
 
-#include "runtime/cpu/Topology.h"
-#include "runtime/program/Instance.h"
+#include "runtime/program/RandomData.h"
 
 #include <chrono>
 #include <cmath>
@@ -15,21 +14,6 @@ namespace {
 constexpr int rounds = 7;
 /// A sample lasts at least this long, in seconds: the clock and a first touch of the caches are nothing beside it.
 constexpr double minSample = 2e-3;
-
-void fill(rt::Instance &instance, const TuningProgram &program, rt::ThreadPool &pool) {
-  rt::Arena &arena = instance.arena();
-  rt::BlockGrid grid{program.rows, program.cols, program.blockRows, program.blockCols};
-  auto array = [&](const char *name) -> void * { return arena.base() + instance.manifest().find(name)->offset; };
-  rt::Topology topology{{grid, program.nnz, static_cast<int32_t *>(array("t.positions")),
-                         rt::Coordinates(array("t.coordinates"), grid.colBlocks())},
-                        static_cast<int32_t *>(array("t.t_positions")),
-                        rt::Coordinates(array("t.t_coordinates"), grid.rowBlocks()),
-                        static_cast<int32_t *>(array("t.t_perm"))};
-  rt::initTopology(pool, topology, /*seed=*/1, /*layer=*/0);
-  for (const rt::TensorInfo &info : instance.manifest().tensors)
-    if (info.dtype == rt::DType::F32 && info.role != rt::Role::Workspace)
-      rt::initNormalDense(pool, /*seed=*/1, int64_t(info.offset), 0.02, *arena.tensor<float>(info.name));
-}
 
 /// Seconds of `repeats` runs.
 rt::Expected<double> time(rt::Instance &instance, const std::string &entry, int repeats) {
@@ -47,7 +31,9 @@ rt::Expected<TuningSeconds> measureAll(const TuningProgram &program) {
   auto instance = rt::Instance::load(program.path, **pool);
   if (!instance)
     return std::unexpected(instance.error());
-  fill(**instance, program, **pool);
+  rt::BlockGrid grid{program.rows, program.cols, program.blockRows, program.blockCols};
+  rt::drawTopology(**instance, **pool, "t", grid, program.nnz, /*layer=*/0);
+  rt::drawTensors(**instance, **pool);
   TuningSeconds seconds(program.entryPoints);
   std::vector<int> repeats(program.entryPoints, 1);
   for (int round = -1; round < rounds; ++round) // the first one warms up

@@ -28,12 +28,11 @@ static constexpr int64_t maxCopyBytes = 1 << 20;
 static constexpr int64_t minAccumulators = 8;
 /// Tokens from which finding panels pays.
 static constexpr int64_t minPanelTokens = 256;
-/// Outputs of a panel of Scatter: 32 KiB with 64 tokens.
-static constexpr int64_t scatterPanel = 128;
-/// Inputs of a panel of Panels: 32 KiB with 128 tokens.
-static constexpr int64_t inputPanel = 64;
-/// With few entries a panel, what is loaded and stored for each costs more than the second cache does.
-static constexpr int64_t sparsePanels = 2;
+/// Outputs of a panel of Scatter: 64 KiB with 64 tokens.
+static constexpr int64_t scatterPanel = 256;
+/// Inputs of a panel of Panels: 32 KiB with 128 tokens. With few entries a panel, loading and storing the sums costs
+/// more than the second cache does.
+static constexpr int64_t inputPanel = 64, sparsePanels = 2;
 
 bool smet::copiesTiles(const SparseProblem &problem) {
   return problem.bf16 && problem.tiles * problem.width >= minPanelTokens &&
@@ -71,7 +70,6 @@ static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, con
   choice.features = std::min<int64_t>(inner, 4);
   choice.rows = std::clamp<int64_t>((target.numRegisters - 2) / choice.columns - choice.features, 1, 4);
   choice.panel = scatterPanel;
-  choice.sparsePanels = sparsePanels;
   return choice;
 }
 

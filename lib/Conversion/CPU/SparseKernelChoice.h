@@ -37,7 +37,7 @@ struct SpmmChoice {
   int64_t chains = 1;       ///< Tiles: independent sums an accumulator is split into
   int64_t features = 1;     ///< Scatter: inputs in registers
   int64_t panel = 1;        ///< features of a panel: outputs of Scatter, inputs of Panels
-  int64_t sparsePanels = 1; ///< so many panels are one where the density is at most 1/3
+  int64_t sparsePanels = 1; ///< Panels: so many are one where the density is at most 1/3
   int64_t tiles = 1;        ///< Panels: token tiles taken together
   int64_t pieces = 1;       ///< ranges of outputs that are separate items of work
 
@@ -75,12 +75,12 @@ template <typename Choice, typename Visitor> void visitFields(Choice &choice, Vi
       visit("chains", choice.chains);
     if (choice.kernel == Kernel::Scatter)
       visit("features", choice.features);
-    if (choice.kernel != Kernel::Tiles) {
+    if (choice.kernel != Kernel::Tiles)
       visit("panel", choice.panel);
+    if (choice.kernel == Kernel::Panels) {
       visit("sparse_panels", choice.sparsePanels);
-    }
-    if (choice.kernel == Kernel::Panels)
       visit("tiles", choice.tiles);
+    }
     if (choice.kernel != Kernel::Scatter)
       visit("pieces", choice.pieces);
   }

@@ -16,23 +16,21 @@ namespace {
 class ScatterSpmm {
 public:
   ScatterSpmm(const SpmmOperands &o, const SpmmChoice &choice)
-      : o(o), k(o.k), choice(choice),
-        units(k.toIndex(k.select(isDense(k, o.type, k.size(o.values.get(), 0)), 1, choice.sparsePanels))),
-        panels(k, o.byInputs, o.y.features, choice.panel, units) {}
+      : o(o), k(o.k), choice(choice), panels(k, o.byInputs, o.y.features, choice.panel) {}
 
   void emit() {
     int64_t tokens = choice.columns * o.lanes, parts = o.x.width / tokens;
     Val perTile = panels.count() * parts;
     k.parallel(o.x.tiles * perTile, [&](Val item) {
       Val tile = item / perTile, panel = item % perTile / parts, lane = item % parts * tokens;
-      Val size = units * choice.panel, first = panel * size, last = k.min(first + size, k.index(o.y.features));
+      Val first = panel * choice.panel, last = k.min(first + choice.panel, k.index(o.y.features));
       Val yTile = tile * o.y.tileSize() + lane;
       xTile = tile * o.x.tileSize() + lane;
       sums = o.y.flat;
       sumsOffset = yTile;
       sumsWidth = o.y.width;
       if (o.y.isBF16()) {
-        sums = k.stack({std::min(choice.panel * choice.sparsePanels, o.y.features) * tokens}, k.b.getF32Type());
+        sums = k.stack({std::min(choice.panel, o.y.features) * tokens}, k.b.getF32Type());
         sumsOffset = Val(0) - first * tokens;
         sumsWidth = tokens;
       }
@@ -98,7 +96,6 @@ private:
   const SpmmOperands &o;
   KernelBuilder &k;
   const SpmmChoice &choice;
-  Val units; ///< of choice.panel outputs in a panel
   Panels panels;
   Val xTile; ///< of the item, at its first lane
   Val sums;  ///< flat: y, or a panel of f32
