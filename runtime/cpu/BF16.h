@@ -12,10 +12,10 @@ struct BF16 {
   uint16_t bits = 0;
 
   BF16() = default;
-  /// The nearest bf16, of two the one with an even last bit. A NaN stays one.
+  /// The nearest bf16, of two the one farther from zero. A NaN stays one.
   explicit BF16(float value) {
     auto whole = std::bit_cast<uint32_t>(value);
-    bits = value != value ? uint16_t(whole >> 16 | 0x40) : uint16_t((whole + 0x7fff + (whole >> 16 & 1)) >> 16);
+    bits = value != value ? uint16_t(whole >> 16 | 0x40) : uint16_t((whole + 0x8000) >> 16);
   }
   explicit operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 };

@@ -62,7 +62,7 @@ public:
   mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
   Val broadcast(Val value, int64_t lanes);
 
-  //===--- memory: memrefs of any rank; arrays of bf16 are read as f32 and written rounded to nearest even ---===//
+  //===--- memory: memrefs of any rank; arrays of bf16 are read as f32 and written rounded to nearest ---===//
   Val size(mlir::Value memref, unsigned dim); ///< static sizes fold to constants
   Val load(mlir::Value memref, Vals indices);
   void store(Val value, mlir::Value memref, Vals indices);
@@ -71,6 +71,8 @@ public:
   /// 2 * lanes elements of an array of bf16 as f32, those of even and those of odd index: half the operations of two
   /// vectors.
   std::pair<Val, Val> loadPair(mlir::Value memref, Vals indices, int64_t lanes);
+  /// What is stored must not be a NaN whose lower 15 bits are all that is missing to ones: no arithmetic on numbers
+  /// that were bf16 makes such.
   void storePair(Val even, Val odd, mlir::Value memref, Vals indices);
   /// Stores f32 (scalar or vector) to an array of bf16, rounded up with the probability of what the nearest bf16 below
   /// falls short, so that on average no small change is lost. `random` is 32 random bits, of which 16 count. Inf and
@@ -131,7 +133,6 @@ private:
   Val toElement(Val value, mlir::Type element); ///< what is stored to an array of `element`
   /// The bits of f32 with those of bf16 in the upper half, `increment` added to what will be cut off.
   Val round(Val value, Val increment);
-  Val roundToNearest(Val value);
   Val toBF16(Val rounded);
   llvm::SmallVector<mlir::Value> indexValues(llvm::ArrayRef<Val> indices);
   /// Brings two operands to one type.

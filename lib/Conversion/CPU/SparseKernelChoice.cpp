@@ -21,7 +21,7 @@ static constexpr int64_t tilesItems = 256;
 /// The same for Panels, whose items each load the panels again.
 static constexpr int64_t panelsItems = 64;
 /// The same where activations are stored in bf16 and items copy what they read.
-static constexpr int64_t copyingItems = 32;
+static constexpr int64_t copyingItems = 8;
 /// Bytes of a copied token tile at most: it lies on a thread's stack.
 static constexpr int64_t maxCopyBytes = 1 << 20;
 /// Accumulators needed to keep two FMA units busy over a latency of four cycles.

@@ -124,16 +124,14 @@ Val KernelBuilder::fromBF16(Val value) {
   return bitcast(shiftLeft(bits, 16), b.getF32Type());
 }
 
+/// Half the distance of two bf16, in the bits of f32: added before the lower half is cut off, it rounds to the nearest.
+static constexpr int64_t half = 0x8000;
+
 Val KernelBuilder::round(Val value, Val increment) {
   Val bits = bitcast(value, b.getI32Type());
   // The increment, less than 2^16, leaves inf what it is but could make a number of a NaN. A NaN whose high bits are
   // zero stays one by its quiet bit.
   return select(compare(Compare::eq, value, value), bits + increment, bitOr(bits, integer(0x400000, bits.type())));
-}
-
-Val KernelBuilder::roundToNearest(Val value) {
-  Val bits = bitcast(value, b.getI32Type());
-  return round(value, bitAnd(shiftRight(bits, 16), 1) + 0x7fff); // half, ties to even
 }
 
 Val KernelBuilder::toBF16(Val rounded) {
@@ -144,7 +142,7 @@ Val KernelBuilder::toElement(Val value, Type element) {
   value = wrap(materialize(value, element.isBF16() ? b.getF32Type() : element));
   if (!element.isBF16() || getElementTypeOrSelf(value.type()).isBF16())
     return value;
-  return toBF16(roundToNearest(value));
+  return toBF16(round(value, integer(half, bitcast(value, b.getI32Type()).type())));
 }
 
 void KernelBuilder::storeStochastic(Val value, Val random, Value memref, Vals indices) {
@@ -185,7 +183,8 @@ std::pair<Val, Val> KernelBuilder::loadPair(Value memref, Vals indices, int64_t 
 }
 
 void KernelBuilder::storePair(Val even, Val odd, Value memref, Vals indices) {
-  Val low = shiftRight(roundToNearest(even), 16), high = roundToNearest(odd);
+  auto rounded = [&](Val value) { return bitcast(value, b.getI32Type()) + half; };
+  Val low = shiftRight(rounded(even), 16), high = rounded(odd);
   Val bits = bitOr(low, bitAnd(high, integer(0xffff0000, high.type())));
   int64_t lanes = mlir::cast<VectorType>(bits.type()).getNumElements();
   Value both = vector::BitCastOp::create(b, loc, vectorOf(2 * lanes, b.getBF16Type()), bits.get());

@@ -51,11 +51,11 @@ void expectRounded(const Halves &found, const Doubles &expected, double toleranc
 
 } // namespace
 
-TEST(BF16, RoundsToNearestEven) {
+TEST(BF16, RoundsToNearest) {
   EXPECT_EQ(BF16(1.0f).bits, 0x3f80);
-  EXPECT_EQ(BF16(1.00390625f).bits, 0x3f80);                       // halfway, down to even
-  EXPECT_EQ(BF16(1.01171875f).bits, 0x3f82);                       // halfway, up to even
-  EXPECT_EQ(BF16(std::nextafter(1.00390625f, 2.0f)).bits, 0x3f81); // just above
+  EXPECT_EQ(BF16(1.00390625f).bits, 0x3f81);                       // halfway, away from zero
+  EXPECT_EQ(BF16(-1.01171875f).bits, 0xbf82);                      // halfway, away from zero
+  EXPECT_EQ(BF16(std::nextafter(1.00390625f, 1.0f)).bits, 0x3f80); // just below
   EXPECT_EQ(BF16(-3.3895314e38f).bits, 0xff7f);                    // the largest
   EXPECT_EQ(BF16(3.4e38f).bits, 0x7f80);                           // beyond it
   EXPECT_TRUE(std::isnan(float(BF16(std::bit_cast<float>(0x7f800001u)))));
