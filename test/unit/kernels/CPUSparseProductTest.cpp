@@ -106,7 +106,7 @@ struct EveryChoice {
   explicit EveryChoice(const std::function<std::string(std::string)> &text) {
     bool wide = !std::getenv("SMET_TEST_CPU") && rt::machineHas("avx512vl");
     auto choices = wide ? choicesOf(text(""), 512, 32) : choicesOf(text(""), 256, 16);
-    EXPECT_GT(choices.size(), 3u);
+    EXPECT_GE(choices.size(), 3u);
     std::string module;
     for (size_t i = 0; i < choices.size(); ++i) {
       std::string function = text("smet.choice = " + choices[i]);
