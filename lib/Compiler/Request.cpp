@@ -178,7 +178,8 @@ public:
       std::lock_guard lock(mutex);
       if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
         llvm::errs() << "warning: " << diagnostic.str() << "\n"; // else lost when all goes well
-      diagnostics += "\n" + diagnostic.str();
+      else
+        diagnostics += "\n" + diagnostic.str();
     });
   }
 

@@ -39,6 +39,10 @@ fs::path cacheFolder(const fs::path &chosen) {
   return (home && *home ? fs::path(home) / ".cache" : fs::temp_directory_path()) / "smet";
 }
 
+CompilerProcess compilerFor(const fs::path &cache) {
+  return {findCompiler(), cacheFolder(cache) / "programs", {}, stderr};
+}
+
 namespace {
 
 /// The folder of one compilation: request.json, stdout, log. Removed unless kept.
@@ -147,13 +151,28 @@ static int waitFor(pid_t child, std::FILE *progress, const WorkFolder &work) {
   return status;
 }
 
-/// The compiler's own messages of one kind: what follows "error: " or "warning: " on its lines.
+/// The compiler's own messages of one kind: what follows "warning: " on its lines.
 static std::string messageLines(const std::string &log, std::string_view kind) {
   std::string messages;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with(kind))
       messages += (messages.empty() ? "" : "\n") + line.substr(kind.size());
+  return messages;
+}
+
+/// The errors with the lines that explain them: all that follows the first one, without messages of other kinds.
+static std::string errorLines(const std::string &log) {
+  constexpr std::string_view kind = "error: ";
+  std::string messages;
+  bool follows = false;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    bool starts = line.starts_with(kind);
+    follows = starts || (follows && !line.starts_with("warning: ") && !line.starts_with("remark: "));
+    if (follows)
+      messages += (messages.empty() ? "" : "\n") + line.substr(starts ? kind.size() : 0);
+  }
   return messages;
 }
 
@@ -172,7 +191,7 @@ static void forwardReport(const std::string &log, std::FILE *progress) {
 
 /// What to tell when the child has failed.
 static std::unexpected<Error> explain(int status, WorkFolder &work) {
-  std::string messages = messageLines(work.text("log"), "error: ");
+  std::string messages = errorLines(work.text("log"));
   if (Status going = checkInterrupt("compiling"); !going)
     return std::unexpected(going.error());
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))

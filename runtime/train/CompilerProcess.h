@@ -36,6 +36,9 @@ std::filesystem::path findCompiler();
 /// `chosen` when not empty, else $XDG_CACHE_HOME/smet, else ~/.cache/smet.
 std::filesystem::path cacheFolder(const std::filesystem::path &chosen);
 
+/// The compiler that all tools share, programs in "programs" of cacheFolder(cache), progress on stderr.
+CompilerProcess compilerFor(const std::filesystem::path &cache);
+
 } // namespace smet::rt
 
 #endif // SMET_RUNTIME_TRAIN_COMPILERPROCESS_H

@@ -94,6 +94,18 @@ TEST_F(BenchTest, BadInput) {
   expect("smet-bench layer --model nothing", 1, {"--model nothing: neither a preset"});
 }
 
+// Why the compiler refuses, and programs where those of smet are.
+TEST_F(BenchTest, CompilesAsSmetDoes) {
+  useOwnCache();
+  expect("smet-bench linear --shape 1000000x1000000 --tokens 64 --baseline none", 1,
+         {"the module cannot be parsed", "topology: 62500 x 62500 blocks are more than a 32-bit index can count"});
+  expect("smet-bench linear --shape 64x96 --tokens 64 --rounds 1 --baseline none", 0, {"compiled 3 kernels"});
+  namespace fs = std::filesystem;
+  EXPECT_TRUE(fs::is_directory(folder / "cache/smet/programs/kernels"));
+  for (const auto &entry : fs::directory_iterator(folder / "cache/smet"))
+    EXPECT_EQ(entry.path().filename(), "programs");
+}
+
 // A rival that takes a second a step and 300 MB.
 TEST_F(BenchTest, StepBesideAPeer) {
   writeFile(folder / "rival.sh", "read job; echo \"$job\" > job.json; echo ready\n"

@@ -133,7 +133,7 @@ rt::Expected<int> runLinear(const LinearOptions &options, const std::string &tit
             options.rounds);
   std::fflush(stdout);
 
-  rt::CompilerProcess compiler{rt::findCompiler(), rt::cacheFolder(options.cache), {}, stderr};
+  rt::CompilerProcess compiler = rt::compilerFor(options.cache);
   auto layers = SparseLayers::create(job, compiler, **pool);
   if (!layers)
     return std::unexpected(layers.error());

@@ -28,8 +28,7 @@ static rt::Status setInputs(rt::Instance &instance, const rt::TrainOptions &opti
 
 rt::Expected<TrainingProgram> TrainingProgram::create(const rt::TrainOptions &options, const nlohmann::json &model,
                                                       rt::ThreadPool &pool) {
-  rt::CompilerProcess compiler{rt::findCompiler(), rt::cacheFolder(options.cacheDir.text), {}, stderr};
-  auto program = compiler.compile(rt::compileRequest(options, model, "train"));
+  auto program = rt::compilerFor(options.cacheDir.text).compile(rt::compileRequest(options, model, "train"));
   if (!program)
     return std::unexpected(program.error());
   auto instance = rt::Instance::load(*program, pool);

@@ -30,14 +30,6 @@ struct Sources {
 
 } // namespace
 
-static CompilerProcess compilerFor(const TrainOptions &options) {
-  CompilerProcess process;
-  process.compiler = findCompiler();
-  process.cache = cacheFolder(options.cacheDir.text) / "programs";
-  process.progress = stderr;
-  return process;
-}
-
 static Expected<fs::path> presetFile(const std::string &preset) {
   std::error_code error;
   fs::path folder = smet::cli::presetFolder();
@@ -64,7 +56,7 @@ static Expected<TrainOptions> optionsOf(const Sources &sources, const RunFlags &
 }
 
 static Expected<fs::path> compileFor(const TrainOptions &options, const nlohmann::json &model, std::string_view kind) {
-  return compilerFor(options).compile(compileRequest(options, model, kind));
+  return compilerFor(options.cacheDir.text).compile(compileRequest(options, model, kind));
 }
 
 static Expected<int> trainCommand(const Sources &sources, const RunFlags &flags) {
@@ -96,7 +88,7 @@ static Expected<int> compileCommand(const Sources &sources, const RunFlags &flag
   auto model = readModelConfig(options->model.text);
   if (!model)
     return std::unexpected(model.error());
-  CompilerProcess compiler = compilerFor(*options);
+  CompilerProcess compiler = compilerFor(options->cacheDir.text);
   compiler.dumpIr = dumpIr;
   auto program = compiler.compile(compileRequest(*options, *model, kind));
   if (!program)

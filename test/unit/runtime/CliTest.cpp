@@ -104,6 +104,15 @@ TEST_F(CliTest, CompilersErrorsAreForwarded) {
   EXPECT_TRUE(fs::is_empty(folder / "cache/smet/programs")); // nothing is left behind
 }
 
+// A diagnostic that explains the error goes with it; what the user has seen as a warning and remarks do not.
+TEST_F(CliTest, CompilersErrorsHaveTheirExplanations) {
+  compiler("printf 'noise\\nerror: compilation failed\\ntopology: too many blocks\\n  of 1x1\\n"
+           "remark: no\\nand more\\nerror: another\\n' >&2; exit 1");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_EQ(output, "smet: error: compilation failed\nsmet: error: topology: too many blocks\n"
+                    "smet: error:   of 1x1\nsmet: error: another\n");
+}
+
 TEST_F(CliTest, CompilersWarningsAreForwarded) {
   compiler("echo 'warning: the first' >&2; echo 'remark: no' >&2; echo 'warning: the second' >&2; "
            "echo $(dirname $0)/text.txt");
