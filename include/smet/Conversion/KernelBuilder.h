@@ -94,6 +94,7 @@ public:
   void parallel(Val n, llvm::function_ref<void(Val)> body);
   Vals ifElse(Val condition, mlir::TypeRange types, llvm::function_ref<Vals()> then,
               llvm::function_ref<Vals()> otherwise);
+  void ifElse(Val condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
   void ifThen(Val condition, llvm::function_ref<void()> then);
 
   //===--- arithmetic (scalars, vectors; see the operators below) ---===//

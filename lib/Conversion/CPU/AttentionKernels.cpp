@@ -70,7 +70,7 @@ struct Attention {
 
   /// out[d][lane] += sum over rows of broadcast[d][row] * p[row][lane].
   void accumulate(const Matrix &broadcast, Value p, const Matrix &out) const {
-    product.emit(shape.headDim, shape.lanes, broadcast, {p}, out, /*before=*/1);
+    product.multiply(shape.headDim, shape.lanes, broadcast, {p}, out, /*before=*/1);
   }
 
   Val load(const Matrix &part, Val d) const { return k.loadVector(part.memref, part.at(d, k.index(0)), shape.lanes); }

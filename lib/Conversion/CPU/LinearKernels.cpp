@@ -27,14 +27,14 @@ struct LinearKernel : CPUKernel<nn::LinearOp> {
     if (x.tiles == 1)
       forPanels(k, y.features, 2 * productRows, /*parallel=*/true, [&](Val first, int64_t count) {
         F32Tiles xs(k, x, x.features), ys(k, y, count);
-        product.emit(count, x.features, {op.getW(), {}, first}, xs.read(0, 0, x.features), ys.at(0, first));
+        product.multiply(count, x.features, {op.getW(), {}, first}, xs.read(0, 0, x.features), ys.at(0, first));
         ys.write(0, first, count);
       });
     else
       forGroupsOfPanels(k, k.index(x.tiles), groupOf(x), y.features, evenPanel(y.features, panelRows),
                         [&](Val begin, Val end, Val first, int64_t count) {
                           F32Tiles ys(k, y, count, groupOf(x));
-                          product.emit(
+                          product.multiplyAll(
                               count, x.features, {op.getW(), {}, first}, begin, end,
                               [&](Val tile) {
                                 return Matrix{x.memref, {tile}};
@@ -57,7 +57,7 @@ struct LinearGradInputKernel : CPUKernel<nn::LinearGradInputOp> {
     forGroupsOfPanels(k, k.index(dx.tiles), groupOf(dx), dx.features, evenPanel(dx.features, panelRows),
                       [&](Val begin, Val end, Val first, int64_t count) {
                         F32Tiles dxs(k, dx, count, groupOf(dx));
-                        product.emit(
+                        product.multiplyAll(
                             count, dy.features, {op.getW(), {}, 0, first, /*transposed=*/true}, begin, end,
                             [&](Val tile) {
                               return Matrix{dy.memref, {tile}};

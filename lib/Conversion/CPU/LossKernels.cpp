@@ -36,7 +36,7 @@ struct Loss {
   /// The logits of a panel's rows and a tile.
   void multiply(Val first, int64_t rows, Val tile, const Matrix &logits) const {
     F32Tiles xs(k, x, x.features);
-    Product(k, target, x.lanes).emit(rows, x.features, {w, {}, first}, xs.read(tile, 0, x.features), logits);
+    Product(k, target, x.lanes).multiply(rows, x.features, {w, {}, first}, xs.read(tile, 0, x.features), logits);
   }
   /// Maximum, and sum of exponentials below it, of the logits so far and those of `rows` more, lane by lane. The latter
   /// are summed apart first: one sum over a large vocabulary would lose digits.
@@ -138,7 +138,7 @@ public:
   void multiply(Val begin, Val end, function_ref<void(Val, Val, int64_t)> then) const {
     Product product(k, loss.target, x.lanes);
     forPanels(k, loss.vocabulary, loss.panelRows(), /*parallel=*/true, [&](Val first, int64_t rows) {
-      product.emit(
+      product.multiplyAll(
           rows, x.features, {loss.w, {}, first}, 0, end - begin,
           [&](Val i) {
             return Matrix{x.memref, {begin + i}};
@@ -175,7 +175,7 @@ public:
     forGroupsOfPanels(k, end - begin, group, x.features, evenPanel(x.features, 128),
                       [&](Val first, Val last, Val feature, int64_t features) {
                         F32Tiles dxs(k, dx, features, group);
-                        product.emit(
+                        product.multiplyAll(
                             features, loss.vocabulary, {loss.w, {}, 0, feature, /*transposed=*/true}, first, last,
                             [&](Val i) { return logits(i, 0); },
                             [&](Val i) { return dxs.at(begin + i, feature, i - first); });

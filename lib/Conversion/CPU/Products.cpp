@@ -93,7 +93,8 @@ void Product::emitChunk(int64_t rows, Val begin, int64_t size, const Matrix &a, 
       [&](Val row, Val lane, Vals sums) { store(adds, sums, c, row, lane); }, ahead);
 }
 
-void Product::emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before) const {
+void Product::multiply(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c,
+                       Val before) const {
   forChunks(depth, [&](Val begin, int64_t size) { emitChunk(rows, begin, size, a.from(begin), b, c, before); });
 }
 
@@ -115,22 +116,23 @@ static void prefetchShare(KernelBuilder &k, const Matrix &matrix, int64_t rows, 
   k.loop(begin, end, 1, [&](Val i) { k.prefetch(matrix.memref, matrix.at(i / lines, i % lines * line)); });
 }
 
-void Product::emit(int64_t rows, int64_t depth, const Matrix &a, Val first, Val last, MatrixAt b, MatrixAt c) const {
+void Product::multiplyAll(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b,
+                          MatrixAt c) const {
   Matrix packed{k.stack({rows, std::min(depth, productDepth)}, k.b.getF32Type()).get()};
-  Val groups = k.index(llvm::divideCeil(rows, productRows)), steps = (last - first) * groups;
-  forChunks(depth, [&](Val begin, int64_t size) {
-    Matrix chunk = a.from(begin);
+  Val groups = k.index(llvm::divideCeil(rows, productRows)), steps = (end - begin) * groups;
+  forChunks(depth, [&](Val first, int64_t size) {
+    Matrix chunk = a.from(first);
     if (!a.transposed)
       copy(k, target, rows, size, chunk, packed);
     else
       transpose(k, target, k.index(size), rows, chunk.turned(), packed);
     // Columns of A lie in short pieces, which the processor does not foresee.
-    Matrix next = a.from(k.min(begin + size, k.index(depth - size))).turned();
-    k.loop(first, last, 1, [&](Val i) {
+    Matrix next = a.from(k.min(first + size, k.index(depth - size))).turned();
+    k.loop(begin, end, 1, [&](Val i) {
       auto ahead = [&](Val row, int64_t, Val) {
-        prefetchShare(k, next, size, rows, (i - first) * groups + row / productRows, steps);
+        prefetchShare(k, next, size, rows, (i - begin) * groups + row / productRows, steps);
       };
-      emitChunk(rows, begin, size, packed, widen(b(i), begin, size), c(i), /*before=*/0,
+      emitChunk(rows, first, size, packed, widen(b(i), first, size), c(i), /*before=*/0,
                 a.transposed ? Ahead(ahead) : nullptr);
     });
   });
@@ -142,13 +144,9 @@ void smet::panelAt(KernelBuilder &k, int64_t rows, int64_t size, Val i, function
     return body(i * size, size);
   if (!full)
     return body(k.index(0), rest);
-  auto then = [&](Val first, int64_t count) -> Vals {
-    body(first, count);
-    return {};
-  };
   k.ifElse(
-      k.compare(KernelBuilder::Compare::lt, i, k.index(full)), {}, [&] { return then(i * size, size); },
-      [&] { return then(k.index(full * size), rest); });
+      k.compare(KernelBuilder::Compare::lt, i, k.index(full)), [&] { body(i * size, size); },
+      [&] { body(k.index(full * size), rest); });
 }
 
 void smet::forPanels(KernelBuilder &k, int64_t rows, int64_t size, bool parallel,
@@ -220,18 +218,26 @@ void smet::transpose(KernelBuilder &k, const CPUTarget &target, Val rows, int64_
 }
 
 //===----------------------------------------------------------------------===//
-// OuterProduct
+// Sums over tokens
 //===----------------------------------------------------------------------===//
 
-OuterProduct::OuterProduct(KernelBuilder &k, const CPUTarget &target, const Tiles &x) : k(k), target(target), x(x) {
-  int64_t panels = llvm::divideCeil(x.features, panel);
-  transposed = k.workspace({panels, x.tiles * x.lanes, panel}, k.b.getF32Type()).get();
-  k.parallel(panels, [&](Val p) {
+TransposedTiles::TransposedTiles(KernelBuilder &k, const CPUTarget &target, const Tiles &x, int64_t tiles)
+    : k(k), target(target), x(x) {
+  array = k.workspace({panels(), tiles * x.lanes, panel}, k.b.getF32Type()).get();
+}
+
+void TransposedTiles::fill(Val begin, Val end) const {
+  k.parallel(panels(), [&](Val p) {
     Val first = p * panel, count = k.min(k.index(x.features) - first, k.index(panel));
-    k.loop(0, x.tiles, 1, [&](Val tile) {
-      transpose(k, target, count, x.lanes, {x.memref, {tile}, first}, {transposed, {p}, tile * x.lanes});
+    k.loop(begin, end, 1, [&](Val tile) {
+      transpose(k, target, count, x.lanes, {x.memref, {tile}, first}, {array, {p}, (tile - begin) * x.lanes});
     });
   });
+}
+
+OuterProduct::OuterProduct(KernelBuilder &k, const CPUTarget &target, const Tiles &x)
+    : k(k), target(target), x(x), transposed(k, target, x, x.tiles) {
+  transposed.fill(0, k.index(x.tiles));
 }
 
 void OuterProduct::emit(const Tiles &dy, Val begin, Val end, int64_t rows, Value dw) const {
@@ -274,11 +280,9 @@ void OuterProduct::emitPart(const Tiles &dy, Val begin, Val end, Val row, int64_
         [&](Val r, Val i, Val d) {
           return k.load(dy.memref, {i - begin, row + r, d});
         },
-        [&](Val i, Val d, Val lane) {
-          return k.loadVector(transposed, {p, i * x.lanes + d, offset + lane}, product.piece);
-        },
+        [&](Val i, Val d, Val lane) { return transposed.load(p, i * x.lanes + d, offset + lane, product.piece); },
         [&](Val r, Val lane, Vals sums) { product.store(adds, sums, c, r, lane); },
-        // dw is larger than any cache.
+        // dw may be larger than every cache.
         [&](Val r, int64_t count, Val lane) {
           for (int64_t i = 0; i < count; ++i)
             for (int64_t j = 0; j < product.piece; j += 16)

@@ -52,19 +52,18 @@ public:
   /// right and the sums are pieces; `result` has those of a group of rows from `row` on. `ahead` is called before each
   /// group's terms, to ask for memory that is needed after them.
   void emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead = nullptr) const;
+  /// The same for as many whole groups as hold `rows` rows: left must be defined for those beyond, too.
+  void emitGroups(Val rows, Terms terms, Left left, Right right, Result result, Ahead ahead = nullptr) const;
 
   /// C += A B, where C holds the sum of `before` terms; where that is 0, what it holds is not read. In chunks of the
   /// depth that keep what is used of B in the first-level cache.
-  void emit(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before = 0) const;
+  void multiply(int64_t rows, int64_t depth, const Matrix &a, const Matrix &b, const Matrix &c, Val before = 0) const;
 
   using MatrixAt = llvm::function_ref<Matrix(Val)>;
   /// C[i] = A B[i] for i in [begin, end). Every chunk of A is copied first: it is used for every i, and rows that lie a
   /// power of two apart would evict each other from the first-level cache. So is that of a B stored in bf16. In a
   /// parallel body.
-  void emit(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b, MatrixAt c) const;
-
-  /// The same for as many whole groups as hold `rows` rows: left must be defined for those beyond, too.
-  void emitGroups(Val rows, Terms terms, Left left, Right right, Result result, Ahead ahead = nullptr) const;
+  void multiplyAll(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b, MatrixAt c) const;
 
   /// The pieces of C from `row` on are these sums, or more by them where `adds`. They are added last: nothing waits for
   /// what C held before.
@@ -95,7 +94,29 @@ void copy(KernelBuilder &k, const CPUTarget &target, int64_t rows, int64_t colum
 void transpose(KernelBuilder &k, const CPUTarget &target, Val rows, int64_t columns, const Matrix &from,
                const Matrix &to);
 
-/// Sums over tokens, dW = dyᵀ x: features of x become lanes, so x is transposed once, to [features / 64][tokens][64].
+/// Token tiles with features in lanes: [panels][tokens][panel], in the workspace; lanes beyond the last feature hold
+/// anything.
+class TransposedTiles {
+public:
+  static constexpr int64_t panel = 64;
+
+  /// At the top of a kernel: room for `tiles` tiles of x.
+  TransposedTiles(KernelBuilder &k, const CPUTarget &target, const Tiles &x, int64_t tiles);
+
+  /// Transposes tiles [begin, end), in parallel.
+  void fill(Val begin, Val end) const;
+  /// Features of a panel from `lane` on, of a token counted from the first tile in here.
+  Val load(Val p, Val token, Val lane, int64_t count) const { return k.loadVector(array, {p, token, lane}, count); }
+  int64_t panels() const { return llvm::divideCeil(x.features, panel); }
+
+private:
+  KernelBuilder &k;
+  CPUTarget target;
+  Tiles x;
+  mlir::Value array;
+};
+
+/// dW = dyᵀ x, sums over tokens: x is transposed once.
 class OuterProduct {
 public:
   /// Emits the transposition.
@@ -110,11 +131,11 @@ private:
   void emitPart(const Tiles &dy, Val begin, Val end, Val row, int64_t rows, mlir::Value dw, Val column,
                 int64_t width) const;
 
-  static constexpr int64_t panel = 64;
+  static constexpr int64_t panel = TransposedTiles::panel;
   KernelBuilder &k;
   CPUTarget target;
   Tiles x;
-  mlir::Value transposed; ///< [ceil(features / panel)][tokens][panel]
+  TransposedTiles transposed;
 };
 
 /// Rows of a panel where about `most` may be in one: panels are about equal, so that the last one is not a small rest,

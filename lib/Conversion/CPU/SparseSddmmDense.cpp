@@ -8,10 +8,8 @@ using namespace smet;
 static constexpr int64_t itemPanels = 4;
 
 DenseSddmm::DenseSddmm(KernelBuilder &k, const CPUTarget &target, const Walk &walk, const Tiles &x, const Tiles &dy)
-    : k(k), target(target), walk(walk), x(x), dy(dy), chunk(std::clamp<int64_t>(1024 / x.lanes, 1, x.tiles)),
-      panels(k, walk, x.features, panelColumns), product(k, target, panelColumns) {
-  int64_t count = llvm::divideCeil(x.features, panelColumns);
-  transposed = k.workspace({count, chunk * x.lanes, panelColumns}, k.b.getF32Type()).get();
+    : k(k), walk(walk), x(x), dy(dy), chunk(std::clamp<int64_t>(1024 / x.lanes, 1, x.tiles)),
+      panels(k, walk, x.features, panelColumns), transposed(k, target, x, chunk), product(k, target, panelColumns) {
   if (!isF32(dy.memref))
     dyCopy = k.workspace({chunk, dy.features, dy.lanes}, k.b.getF32Type()).get();
 }
@@ -21,7 +19,7 @@ void DenseSddmm::add(Val begin, Val end, Val firstRow, Val lastRow, const Gradie
   Val groups = (lastRow - firstRow + (panelRows - 1)) / panelRows;
   k.loop(0, x.tiles, chunk, [&](Val tile) {
     Val lastTile = k.min(tile + chunk, k.index(x.tiles));
-    transposeTiles(tile, lastTile);
+    transposed.fill(tile, lastTile);
     if (dyCopy)
       k.parallel(lastTile - tile, [&](Val i) {
         k.loop(0, dy.features, 1, [&](Val f) { k.storeVector(dy.load(k, tile + i, f), dyCopy, {i, f, 0}); });
@@ -34,16 +32,6 @@ void DenseSddmm::add(Val begin, Val end, Val firstRow, Val lastRow, const Gradie
         addPanel(panel, row, rows, tile, lastTile, scratch);
         pick(panel, row, rows, begin, end, scratch, gradients);
       });
-    });
-  });
-}
-
-void DenseSddmm::transposeTiles(Val begin, Val end) const {
-  k.parallel(panels.count(), [&](Val panel) {
-    Val first = panel * panelColumns, columns = k.min(k.index(x.features) - first, k.index(panelColumns));
-    k.loop(begin, end, 1, [&](Val tile) {
-      transpose(k, target, columns, x.lanes, {x.memref, {tile}, first},
-                {transposed, {panel}, (tile - begin) * x.lanes});
     });
   });
 }
@@ -62,7 +50,7 @@ void DenseSddmm::addPanel(Val panel, Val row, Val rows, Val firstTile, Val lastT
           return dyCopy ? k.load(dyCopy, {i - firstTile, feature, d}) : k.load(dy.memref, {i, feature, d});
         },
         [&](Val i, Val d, Val lane) {
-          return k.loadVector(transposed, {panel, (i - firstTile) * x.lanes + d, lane}, product.piece);
+          return transposed.load(panel, (i - firstTile) * x.lanes + d, lane, product.piece);
         },
         [&](Val r, Val lane, Vals sums) { product.store(adds, sums, {scratch}, r, lane); });
   });

@@ -22,19 +22,17 @@ public:
   void add(Val begin, Val end, Val firstRow, Val lastRow, const Gradients &gradients) const;
 
 private:
-  void transposeTiles(Val begin, Val end) const;
   void addPanel(Val panel, Val row, Val rows, Val firstTile, Val lastTile, mlir::Value scratch) const;
   void pick(Val panel, Val row, Val rows, Val begin, Val end, mlir::Value scratch, const Gradients &gradients) const;
 
-  static constexpr int64_t panelRows = 192, panelColumns = 64;
+  static constexpr int64_t panelRows = 192, panelColumns = TransposedTiles::panel;
   KernelBuilder &k;
-  CPUTarget target;
   const Walk &walk;
   Tiles x, dy;
   int64_t chunk; ///< tiles that are transposed together: 1,024 tokens
   Panels panels;
-  mlir::Value transposed; ///< of x: [panels][tokens of a chunk][panelColumns]
-  mlir::Value dyCopy;     ///< [chunk, features, lanes], of a dy stored in bf16
+  TransposedTiles transposed; ///< of a chunk
+  mlir::Value dyCopy;         ///< [chunk, features, lanes], of a dy stored in bf16
   Product product;
 };
 

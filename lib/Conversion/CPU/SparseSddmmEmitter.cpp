@@ -31,15 +31,8 @@ SddmmEmitter::~SddmmEmitter() = default;
 void SddmmEmitter::add(Val begin, Val end, const Gradients &gradients) {
   if (denseSddmm)
     k.ifElse(
-        dense, {},
-        [&]() -> Vals {
-          denseSddmm->add(begin, end, segmentOf(begin), segmentOf(end - 1) + 1, gradients);
-          return {};
-        },
-        [&]() -> Vals {
-          addSingles(begin, end, gradients);
-          return {};
-        });
+        dense, [&] { denseSddmm->add(begin, end, segmentOf(begin), segmentOf(end - 1) + 1, gradients); },
+        [&] { addSingles(begin, end, gradients); });
   else if (single)
     addSingles(begin, end, gradients);
   else

@@ -58,15 +58,8 @@ private:
     });
     emitOutputs(first, last, [&](function_ref<void(Weight)> body) {
       k.ifElse(
-          fits, {},
-          [&]() -> Vals {
-            body([&](Val entry) { return k.broadcast(k.load(copy, {entry - begin}), o.lanes); });
-            return {};
-          },
-          [&]() -> Vals {
-            body([&](Val entry) { return o.weight(walk.slot(k, entry)); });
-            return {};
-          });
+          fits, [&] { body([&](Val entry) { return k.broadcast(k.load(copy, {entry - begin}), o.lanes); }); },
+          [&] { body([&](Val entry) { return o.weight(walk.slot(k, entry)); }); });
     });
   }
 

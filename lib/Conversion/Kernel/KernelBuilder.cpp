@@ -262,6 +262,16 @@ Vals KernelBuilder::ifElse(Val condition, TypeRange types, function_ref<Vals()> 
   return llvm::map_to_vector(op.getResults(), [&](Value v) { return wrap(v); });
 }
 
+void KernelBuilder::ifElse(Val condition, function_ref<void()> then, function_ref<void()> otherwise) {
+  auto nothing = [](function_ref<void()> body) {
+    return [body]() -> Vals {
+      body();
+      return {};
+    };
+  };
+  ifElse(condition, {}, nothing(then), nothing(otherwise));
+}
+
 void KernelBuilder::ifThen(Val condition, function_ref<void()> then) {
   scf::IfOp::create(b, loc, condition.get(), [&](OpBuilder &, Location) {
     then();
