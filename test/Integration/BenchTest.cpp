@@ -58,7 +58,9 @@ TEST_F(BenchTest, LayerOfAModel) {
 TEST_F(BenchTest, StepOfAModel) {
   expect(
       "smet-bench step --model model.json --method dense --batch 2 --seq-len 64 --threads 1 --steps 2 --json out.json",
-      0, {"a training step of model.json, method dense in f32, 2 x 64 tokens", "nn.linear_grad_weight", "roofline"});
+      0,
+      {"a training step of model.json, method dense in f32, compiled for host, 2 x 64 tokens", "nn.linear_grad_weight",
+       "roofline"});
   nlohmann::json json = results();
   std::map<std::string, nlohmann::json> ops;
   double seconds = 0;
@@ -83,7 +85,9 @@ TEST_F(BenchTest, StepOfAModel) {
 
 TEST_F(BenchTest, BadInput) {
   const std::string linear = "smet-bench linear --shape 64x96 --tokens 64 ";
-  expect(linear + "--block 15x16", 1, {"blocks of 15x16 do not divide a 64x96 matrix"});
+  expect(
+      linear + "--block 15x18", 1,
+      {"blocks of 15x18 do not divide a 64x96 matrix; the nearest blocks that divide all: 8x16, 8x24, 16x16, 16x24"});
   expect(linear + "--block 16", 1, {"'16' is not of the form 16x16"});
   expect(linear + "--density 0", 1, {"--density"});
   expect(linear + "--baseline nowhere.so", 1, {"nowhere.so", "NAME=COMMAND"});
@@ -92,6 +96,59 @@ TEST_F(BenchTest, BadInput) {
   expect(linear + "--baseline 'broken=read job; echo error: no such library'", 1, {"broken", "no such library"});
   expect(linear + "--baseline 'odd=read job; echo ready; read a; echo soon'", 1, {"expected a number, got 'soon'"});
   expect("smet-bench layer --model nothing", 1, {"--model nothing: neither a preset"});
+  expect("smet-bench layer --model 1b", 1, {"do not divide a 5461x2048 matrix", "that divide all: 1x1\n"});
+  for (const char *density : {"nan", "-1", "1.01", "inf", "0.1x"})
+    for (std::string command : {linear, std::string("smet-bench layer --model model.json ")})
+      expect(command + "--density=" + density, 1, {"--density: must be in (0, 1], got "});
+  for (std::string option : {"rounds", "tokens"})
+    expect(linear + "--" + option + " 0", 1, {"--" + option + ": Value 0 not in range 1 to 1000000"});
+  expect("smet-bench step --steps 0", 1, {"--steps: Value 0 not in range 1 to 1000000"});
+  for (std::string command : {linear, std::string("smet-bench step "), std::string("smet-bench topology ")})
+    expect(command + "--threads 99999", 1, {"--threads: must be in [0, ", " processors, got 99999"});
+  expect(linear + "--cpu z80", 1, {"z80"});
+  expect("smet-bench fly", 2, {"there is no command 'fly'; there are linear, layer, step, topology\n"});
+}
+
+// What would only show at the end, or not at all, is told before anything is measured.
+TEST_F(BenchTest, RefusedBeforeMeasuring) {
+  for (const char *command :
+       {"linear --baseline none --baseline f32", "linear --baseline onednn --baseline nowhere.so",
+        "linear --json nowhere/out.json", "linear --json .", "step --model model.json --json nowhere/out.json",
+        "step --model model.json --baseline onednn", "step --model model.json --baseline none",
+        "step --model model.json --method dense --block 7x7", "topology --model model.json --threads -1"}) {
+    EXPECT_EQ(run(fmt::format("smet-bench {}", command)), 1) << command << "\n" << output;
+    EXPECT_TRUE(output.starts_with("smet-bench: error: ")) << command << "\n" << output;
+    EXPECT_EQ(std::ranges::count(output, '\n'), 1) << command << "\n" << output;
+  }
+  expect("smet-bench step --model model.json --baseline onednn", 1, {"NAME=COMMAND", "torch_step.py", "f32"});
+  expect("smet-bench step --model model.json --method dense --density 0.5", 1,
+         {"--density means nothing with --method dense; leave it out"});
+}
+
+TEST_F(BenchTest, LibrariesServeOnlyTheirJobs) {
+  auto serve = [&](const std::string &job, std::string_view message) {
+    expect("echo '" + job + "' | smet-bench serve --library onednn", 1, {"smet-bench: error: ", message});
+  };
+  for (const char *job : {"{", "[]", R"({"model": {}, "batch": 2})", R"({"tokens": "2", "layers": []})"})
+    serve(job, "the job is not one of smet-bench linear or layer");
+  for (const char *layers : {"3", "[[2]]", "[[2, -1]]", "[{}]"})
+    serve(fmt::format(R"({{"tokens": 2, "layers": {}}})", layers), "a layer that is no [rows, columns]");
+}
+
+// Code for another processor, on as many threads as there are.
+TEST_F(BenchTest, ProcessorAndThreads) {
+  int64_t processors = std::thread::hardware_concurrency();
+  std::string common = "--cpu x86-64-v3 --threads 0 --json out.json ";
+  expect("smet-bench linear --shape 64x96 --tokens 64 --rounds 1 --baseline 'known=sh peer.sh' " + common, 0,
+         {"compiled for x86-64-v3"});
+  EXPECT_EQ(results()["cpu"], "x86-64-v3");
+  EXPECT_EQ(results()["job"]["threads"], processors);
+  for (std::string command : {"step --steps 1", "topology --updates 1"}) {
+    expect(fmt::format("smet-bench {} --model model.json --batch 2 --seq-len 64 {}", command, common), 0,
+           {"compiled for x86-64-v3"});
+    EXPECT_EQ(results()["cpu"], "x86-64-v3");
+    EXPECT_EQ(results()["threads"], processors);
+  }
 }
 
 // Why the compiler refuses, and programs where those of smet are.

@@ -123,6 +123,28 @@ TEST_F(SignalTest, WhileTokenizingAndEvaluating) {
   EXPECT_THAT(output, HasSubstr("smet: stopped by SIGTERM while evaluating\n"));
 }
 
+// Nothing is left: neither the compiler's folder nor a peer, which neither reads its input nor ends by itself.
+TEST_F(SignalTest, WhileMeasuring) {
+  useOwnCache();
+  const std::string linear = "exec smet-bench linear --shape 64x96 --tokens 64 --baseline ";
+  Process process = start(linear + "none");
+  ASSERT_TRUE(process.waitUntil([&] { return childOf(process.id, "smet-compile") != 0; })) << process.printed();
+  EXPECT_EQ(signal(process, SIGTERM), 128 + SIGTERM);
+  EXPECT_THAT(output, HasSubstr("smet-bench: stopped by SIGTERM while compiling\n"));
+  EXPECT_THAT(cached("programs"), testing::IsEmpty());
+
+  process = start(linear + "'busy=echo ready; sleep 1000 & echo $! > busy.id; wait'");
+  auto peer = [&] { return std::atoi(readFile(folder / "busy.id").value_or("").c_str()); };
+  ASSERT_TRUE(process.waitUntil([&] { return peer() != 0; })) << process.printed();
+  pid_t id = peer();
+  EXPECT_EQ(signal(process, SIGINT), 130);
+  EXPECT_THAT(output, HasSubstr("stopped by Ctrl-C while measuring\n"));
+  auto runs = [&] { return !readFile(fmt::format("/proc/{}/cmdline", id)).value_or("").empty(); };
+  for (int i = 0; i < 400 && runs(); ++i) // it has been sent its signal
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(runs()) << "the peer goes on";
+}
+
 TEST_F(SignalTest, ASecondProcessKeepsOutOfTheRun) {
   Process process = start(std::string(endless));
   ASSERT_TRUE(process.waitFor("step 10/")) << process.printed();

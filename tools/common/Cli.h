@@ -22,6 +22,13 @@ inline constexpr const char *kExitCodes =
     "\nExit codes: 0 done; 1 bad input, a damaged file, a full disk; 2 wrong command line; 3 the loss was NaN or\n"
     "infinite; 130 / 143 / 129 stopped by Ctrl-C / SIGTERM / SIGHUP, after the step was finished and saved.\n";
 
+/// An option that changes nothing with this method is refused, not ignored.
+inline rt::Status checkApplies(const rt::OptionInfo &option, rt::Method method) {
+  if (appliesTo(option, method))
+    return {};
+  return rt::fail("--{} means nothing with --method {}; leave it out", option.name, rt::name(method));
+}
+
 /// The flags of a run that were given, to be applied over presets and files.
 class RunFlags {
 public:
@@ -59,9 +66,9 @@ public:
         return rt::fail("--{}: {}", given.info->name, set.error().message);
     }
     for (const Given &given : flags)
-      if (text(given.info->name) && !appliesTo(*given.info, options.method))
-        return rt::fail("--{} means nothing with --method {}; leave it out", given.info->name,
-                        rt::name(options.method));
+      if (text(given.info->name))
+        if (rt::Status applies = checkApplies(*given.info, options.method); !applies)
+          return applies;
     return {};
   }
 
@@ -198,7 +205,8 @@ inline std::string unknownCommand(const CLI::App &app) {
     at = at->get_subcommands().front();
   std::vector<std::string> words = at->remaining();
   std::string known;
-  for (const CLI::App *command : at->get_subcommands([](const CLI::App *) { return true; }))
+  auto isShown = [](const CLI::App *command) { return !command->get_group().empty(); };
+  for (const CLI::App *command : at->get_subcommands(isShown))
     known += (known.empty() ? "" : ", ") + command->get_name();
   if (known.empty() || words.empty() || words.front().starts_with("-"))
     return "";

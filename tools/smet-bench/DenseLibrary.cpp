@@ -60,29 +60,48 @@ std::vector<float> numbers(int64_t count) {
   return values;
 }
 
+bool isPositive(const nlohmann::json &value) { return value.is_number_integer() && value.get<int64_t>() > 0; }
+
+/// Tokens and layers of a job of smet-bench linear or layer (Job::toJson).
+rt::Expected<Job> readJob(const std::string &line) {
+  auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("tokens") || !isPositive(json["tokens"]) || !json.contains("layers"))
+    return rt::fail("the job is not one of smet-bench linear or layer: {}", line);
+  Job job;
+  job.tokens = json["tokens"];
+  for (const auto &shape : json["layers"]) {
+    if (!shape.is_array() || shape.size() != 2 || !isPositive(shape[0]) || !isPositive(shape[1]))
+      return rt::fail("the job has a layer that is no [rows, columns]: {}", shape.dump());
+    job.layers.push_back({shape[0], shape[1]});
+  }
+  return job;
+}
+
 } // namespace
 
 rt::Expected<int> servePeer(const std::string &library) {
   std::string line;
   if (!std::getline(std::cin, line))
     return rt::fail("smet-bench serve answers another smet-bench on stdin; it is not a command of its own");
-  auto job = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (job.is_discarded())
-    return rt::fail("the job is not JSON");
+  auto job = readJob(line);
+  if (!job)
+    return std::unexpected(job.error());
   auto gemm = Gemm::open(library);
   if (!gemm)
     return std::unexpected(gemm.error());
-  int64_t tokens = job["tokens"], side = 0, weights = 0;
-  for (const auto &shape : job["layers"]) {
-    side = std::max({side, shape[0].get<int64_t>(), shape[1].get<int64_t>()});
-    weights = std::max(weights, shape[0].get<int64_t>() * shape[1].get<int64_t>());
+  int64_t tokens = job->tokens, side = 0, weights = 0;
+  for (auto [rows, cols] : job->layers) {
+    side = std::max({side, rows, cols});
+    weights = std::max(weights, rows * cols);
   }
   // Results have their own arrays: fed back, they would soon be denormal or infinite.
   std::vector<float> x = numbers(side * tokens), dy = x, y = x, dx = x, w = numbers(weights), dw = w;
   std::cout << "ready" << std::endl;
   size_t layer = 0;
   for (std::string op; std::cin >> layer >> op;) {
-    int64_t rows = job["layers"][layer][0], cols = job["layers"][layer][1];
+    if (layer >= job->layers.size() || std::ranges::find(opNames, op) == opNames.end())
+      return rt::fail("there is no product '{}' of layer {}", op, layer);
+    auto [rows, cols] = job->layers[layer];
     std::cout << secondsOf([&] {
       if (op == name(Op::Fwd))
         (*gemm)(false, false, rows, tokens, cols, w.data(), x.data(), y.data());

@@ -32,6 +32,7 @@ struct Job {
   int64_t tokens = 2048, threads = 1;
   double density = 0.1;
   std::string dtype = "f32"; ///< of activations and weights, or "bf16"; only smet knows it
+  std::string cpu = "host";  ///< for which smet compiles, as LLVM names it
   int64_t blockRows = 16, blockCols = 16;
 
   /// Active blocks of a layer.

@@ -9,7 +9,9 @@
 #include "runtime/support/Print.h"
 
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <set>
 
 namespace smet::bench {
 namespace {
@@ -106,30 +108,66 @@ nlohmann::json results(const std::vector<Op> &wanted, const std::vector<Contende
   return list;
 }
 
-rt::Status check(const Job &job) {
+/// The divisors of `size` next to `wanted`, below (or equal) and above.
+std::set<int64_t> nearestDivisors(int64_t size, int64_t wanted) {
+  int64_t below = 1, above = size;
+  for (int64_t d = 1; d <= size / d; ++d)
+    for (int64_t divisor : {d, size / d}) {
+      if (size % divisor == 0 && divisor <= wanted)
+        below = std::max(below, divisor);
+      if (size % divisor == 0 && divisor >= wanted)
+        above = std::min(above, divisor);
+    }
+  return {below, above};
+}
+
+/// Blocks that divide every layer, as near as can be to those of the job.
+std::string nearestBlocks(const Job &job) {
+  Shape common{0, 0};
+  for (const Shape &s : job.layers)
+    common = {std::gcd(common.rows, s.rows), std::gcd(common.cols, s.cols)};
+  std::string blocks;
+  for (int64_t rows : nearestDivisors(common.rows, job.blockRows))
+    for (int64_t cols : nearestDivisors(common.cols, job.blockCols))
+      blocks += fmt::format("{}{}x{}", blocks.empty() ? "" : ", ", rows, cols);
+  return blocks;
+}
+
+rt::Status check(const LinearOptions &options) {
+  const Job &job = options.job;
   for (const Shape &s : job.layers)
     if (s.rows % job.blockRows || s.cols % job.blockCols)
-      return rt::fail("blocks of {}x{} do not divide a {}x{} matrix", job.blockRows, job.blockCols, s.rows, s.cols);
+      return rt::fail("blocks of {}x{} do not divide a {}x{} matrix; the nearest blocks that divide all: {}",
+                      job.blockRows, job.blockCols, s.rows, s.cols, nearestBlocks(job));
+  for (const std::string &baseline : options.baselines) {
+    if (baseline == "none" && options.baselines.size() > 1)
+      return rt::fail("--baseline none stands alone; leave it or the others out");
+    if (baseline == "none" || baseline == "f32")
+      continue;
+    if (rt::Status known = Peer::check(baseline); !known)
+      return known;
+  }
   return {};
 }
 
 } // namespace
 
 rt::Expected<int> runLinear(const LinearOptions &options, const std::string &title) {
-  const Job &job = options.job;
-  if (rt::Status sound = check(job); !sound)
+  if (rt::Status sound = check(options); !sound)
     return std::unexpected(sound.error());
   std::vector<Op> wanted;
   for (Op op : ops)
     if (options.op == "all" || options.op == name(op))
       wanted.push_back(op);
 
-  auto pool = rt::ThreadPool::create(int(job.threads));
+  auto pool = rt::ThreadPool::create(int(options.job.threads));
   if (!pool)
     return std::unexpected(pool.error());
+  Job job = options.job;
+  job.threads = (*pool)->threads(); // for the others too
   Machine machine = Machine::measure(**pool);
-  rt::print("{}\n{} in {}, blocks {}x{}, density {}, {} tokens, {} rounds: median (least..most)\n\n",
-            machine.describe(), title, job.dtype, job.blockRows, job.blockCols, job.density, job.tokens,
+  rt::print("{}\n{} in {}, compiled for {}, blocks {}x{}, density {}, {} tokens, {} rounds: median (least..most)\n\n",
+            machine.describe(), title, job.dtype, job.cpu, job.blockRows, job.blockCols, job.density, job.tokens,
             options.rounds);
   std::fflush(stdout);
 
@@ -167,11 +205,9 @@ rt::Expected<int> runLinear(const LinearOptions &options, const std::string &tit
       return std::unexpected(done.error());
 
   printResults(job, wanted, contenders, machine.fmaPeak);
-  nlohmann::json json = {{"title", title},
-                         {"machine", machine.toJson()},
-                         {"job", job.toJson()},
-                         {"active_flops", job.activeFlops()},
-                         {"results", results(wanted, contenders)}};
+  nlohmann::json json = {
+      {"title", title},      {"machine", machine.toJson()},       {"cpu", layers->cpu()},
+      {"job", job.toJson()}, {"active_flops", job.activeFlops()}, {"results", results(wanted, contenders)}};
   if (rt::Status written = writeResults(json, options.json); !written)
     return std::unexpected(written.error());
   return 0;

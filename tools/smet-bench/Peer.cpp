@@ -1,10 +1,13 @@
 //===- Peer.cpp - starting and asking a child process ---------------------===//
 #include "Peer.h"
 
+#include "runtime/support/Interrupt.h"
+
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +31,11 @@ static rt::Expected<std::pair<std::string, std::string>> commandOf(const std::st
 /// A pair of ends, the first for reading; closed in other children.
 static bool openPipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
 
+rt::Status Peer::check(const std::string &what) {
+  auto command = commandOf(what);
+  return command ? rt::Status() : std::unexpected(command.error());
+}
+
 rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const nlohmann::json &job) {
   auto command = commandOf(what);
   if (!command)
@@ -47,12 +55,17 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
                                    "KMP_BLOCKTIME=0 OMP_DYNAMIC=false MKL_DYNAMIC=false; {1}",
                                    job.at("threads").get<int64_t>(), command->second);
   const char *arguments[] = {"sh", "-c", script.c_str(), nullptr};
-  int error = posix_spawn(&peer->child, "/bin/sh", &actions, nullptr, const_cast<char **>(arguments), environ);
+  posix_spawnattr_t group; // of its own, so that all of it can be ended
+  posix_spawnattr_init(&group);
+  posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+  int error = posix_spawn(&peer->child, "/bin/sh", &actions, &group, const_cast<char **>(arguments), environ);
+  posix_spawnattr_destroy(&group);
   posix_spawn_file_actions_destroy(&actions);
   close(request[0]);
   close(answer[1]);
   peer->to = fdopen(request[1], "w");
   peer->from = fdopen(answer[0], "r");
+  setvbuf(peer->from, nullptr, _IONBF, 0); // what poll does not see must not be waiting here
   if (error)
     return rt::fail("{} cannot be started: {}", peer->theName, std::strerror(error));
   auto ready = peer->ask(job.dump());
@@ -66,14 +79,27 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
 Peer::~Peer() {
   for (std::FILE *end : {to, from})
     if (end)
-      std::fclose(end); // its input ends, and with it the peer
-  if (child > 0)
+      std::fclose(end);
+  if (child > 0) {
+    kill(-child, SIGTERM); // it may be in the middle of a measurement, and has nothing to save
     waitpid(child, nullptr, 0);
+  }
+}
+
+rt::Status Peer::waitForAnswer() const {
+  pollfd answer{fileno(from), POLLIN, 0};
+  constexpr int milliseconds = 100;
+  while (poll(&answer, 1, milliseconds) <= 0)
+    if (rt::Status going = rt::checkInterrupt("measuring"); !going)
+      return going;
+  return {};
 }
 
 rt::Expected<std::string> Peer::ask(const std::string &line) {
   std::fprintf(to, "%s\n", line.c_str());
   std::fflush(to);
+  if (rt::Status answered = waitForAnswer(); !answered)
+    return std::unexpected(answered.error());
   char *text = nullptr;
   size_t size = 0;
   ssize_t length = getline(&text, &size, from);

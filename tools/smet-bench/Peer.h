@@ -29,8 +29,11 @@ namespace smet::bench {
 
 class Peer {
 public:
-  /// `what` is "onednn" (the system's), a shared library with dnnl_sgemm or cblas_sgemm, or NAME=COMMAND.
+  /// `what` is "onednn" (the system's), a shared library with dnnl_sgemm or cblas_sgemm, or NAME=COMMAND. A signal
+  /// (rt::Interrupt) ends this and every other wait.
   static rt::Expected<std::unique_ptr<Peer>> start(const std::string &what, const nlohmann::json &job);
+  /// Whether `what` is one of these, before time is spent on measuring.
+  static rt::Status check(const std::string &what);
   ~Peer();
   Peer(const Peer &) = delete;
 
@@ -40,6 +43,7 @@ public:
 
 private:
   Peer() = default;
+  rt::Status waitForAnswer() const;
   rt::Expected<std::string> ask(const std::string &line);
 
   std::string theName;

@@ -4,6 +4,7 @@
 #include "Statistics.h"
 
 #include "runtime/program/RandomData.h"
+#include "runtime/support/Interrupt.h"
 
 namespace smet::bench {
 namespace {
@@ -66,7 +67,7 @@ std::string moduleText(const Job &job) {
 
 rt::Expected<SparseLayers> SparseLayers::create(const Job &job, const rt::CompilerProcess &compiler,
                                                 rt::ThreadPool &pool) {
-  auto program = compiler.compile({{"module", moduleText(job)}});
+  auto program = compiler.compile({{"module", moduleText(job)}, {"cpu", job.cpu}});
   if (!program)
     return std::unexpected(program.error());
   auto instance = rt::Instance::load(*program, pool);
@@ -82,6 +83,8 @@ rt::Expected<SparseLayers> SparseLayers::create(const Job &job, const rt::Compil
 }
 
 rt::Expected<double> SparseLayers::run(size_t layer, Op op) {
+  if (rt::Status going = rt::checkInterrupt("measuring"); !going)
+    return std::unexpected(going.error());
   rt::Expected<rt::Outcome> outcome = rt::Outcome::Ok;
   double seconds = secondsOf([&] { outcome = instance->run(fmt::format("l{}_{}", layer, name(op))); });
   if (!outcome)

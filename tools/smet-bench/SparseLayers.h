@@ -16,6 +16,8 @@ class SparseLayers {
 public:
   /// Compiles the kernels (or finds them), draws random topologies, weights and activations.
   static rt::Expected<SparseLayers> create(const Job &job, const rt::CompilerProcess &compiler, rt::ThreadPool &pool);
+  /// The processor that the kernels are compiled for.
+  const std::string &cpu() const { return instance->manifest().cpu; }
   /// Seconds of one product.
   rt::Expected<double> run(size_t layer, Op op);
 

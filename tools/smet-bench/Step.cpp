@@ -10,7 +10,6 @@
 
 #include <fstream>
 #include <optional>
-#include <thread>
 #include <unistd.h>
 
 namespace smet::bench {
@@ -102,12 +101,19 @@ rt::Expected<Rival> startInF32(rt::TrainOptions train, const nlohmann::json &mod
   return Rival{"smet in f32", nullptr, std::move(*program), {}, residentBytes() - before};
 }
 
+rt::Status check(const std::vector<std::string> &baselines) {
+  for (const std::string &baseline : baselines)
+    if (baseline != "f32" && baseline.find('=') == std::string::npos)
+      return rt::fail("--baseline {}: beside a training step go NAME=COMMAND, a program that trains the model (such as "
+                      "benchmarks/peers/torch_step.py), and f32; libraries multiply only, for linear and layer",
+                      baseline);
+  return {};
+}
+
 rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options, rt::ThreadPool &pool) {
   const rt::TrainOptions &train = options.train;
-  nlohmann::json job = {{"model", options.model},
-                        {"batch", train.batchSize},
-                        {"seq_len", train.seqLen},
-                        {"threads", train.threads ? train.threads : int64_t(std::thread::hardware_concurrency())}};
+  nlohmann::json job = {
+      {"model", options.model}, {"batch", train.batchSize}, {"seq_len", train.seqLen}, {"threads", pool.threads()}};
   std::vector<Rival> rivals;
   for (const std::string &baseline : options.baselines) {
     if (baseline == "f32") {
@@ -181,12 +187,14 @@ nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times) {
 
 rt::Expected<int> runStep(const StepOptions &options, const std::string &title) {
   const rt::TrainOptions &train = options.train;
+  if (rt::Status sound = check(options.baselines); !sound)
+    return std::unexpected(sound.error());
   auto pool = rt::ThreadPool::create(int(train.threads));
   if (!pool)
     return std::unexpected(pool.error());
   Machine machine = Machine::measure(**pool);
-  rt::print("{}\n{}, method {} in {}, {} x {} tokens, {} steps\n\n", machine.describe(), title, name(train.method),
-            name(train.dtype), train.batchSize, train.seqLen, options.steps);
+  rt::print("{}\n{}, method {} in {}, compiled for {}, {} x {} tokens, {} steps\n\n", machine.describe(), title,
+            name(train.method), name(train.dtype), train.cpu, train.batchSize, train.seqLen, options.steps);
   std::fflush(stdout);
 
   auto program = TrainingProgram::create(train, options.model, **pool);
@@ -215,7 +223,8 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
   nlohmann::json json = {{"title", title},
                          {"machine", machine.toJson()},
                          {"config", program->manifest().config},
-                         {"threads", train.threads},
+                         {"cpu", program->manifest().cpu},
+                         {"threads", (*pool)->threads()},
                          {"step_seconds", toJson(*times)},
                          {"arena_bytes", program->manifest().arenaBytes},
                          {"resident_bytes", memory},

@@ -7,8 +7,9 @@
 namespace smet::bench {
 
 struct StepOptions {
-  rt::TrainOptions train; ///< what is compiled, and threads
-  nlohmann::json model;   ///< the Hugging Face config
+  rt::TrainOptions train;                    ///< what is compiled, and threads
+  std::vector<const rt::OptionInfo *> given; ///< those of `train` that the command line names
+  nlohmann::json model;                      ///< the Hugging Face config
   int64_t steps = 5;
   std::vector<std::string> baselines; ///< NAME=COMMAND of programs that train the dense model; f32: ours in f32
   std::filesystem::path json;

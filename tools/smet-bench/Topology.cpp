@@ -28,8 +28,10 @@ rt::Expected<int> runTopology(const StepOptions &options, const std::string &tit
   auto pool = rt::ThreadPool::create(int(train.threads));
   if (!pool)
     return std::unexpected(pool.error());
-  rt::print("{}, blocks {}x{}, density {}, prune rate {}, {} threads, {} updates: median (least..most)\n\n", title,
-            train.block.rows, train.block.cols, train.density, train.pruneRate, (*pool)->threads(), options.steps);
+  rt::print("{}, compiled for {}, blocks {}x{}, density {}, prune rate {}, {} threads, {} updates: median "
+            "(least..most)\n\n",
+            title, train.cpu, train.block.rows, train.block.cols, train.density, train.pruneRate, (*pool)->threads(),
+            options.steps);
   std::fflush(stdout);
   auto program = TrainingProgram::create(train, options.model, **pool);
   if (!program)
@@ -62,6 +64,7 @@ rt::Expected<int> runTopology(const StepOptions &options, const std::string &tit
             spread(*steps, 1e3), train.updateEvery, 100 * share);
   nlohmann::json json = {{"title", title},
                          {"config", program->manifest().config},
+                         {"cpu", program->manifest().cpu},
                          {"threads", (*pool)->threads()},
                          {"update_seconds", toJson(*updates)},
                          {"step_seconds", toJson(*steps)},

@@ -4,6 +4,7 @@
 #include "Statistics.h"
 
 #include "runtime/cpu/Philox.h"
+#include "runtime/support/Interrupt.h"
 #include "runtime/train/CompilerProcess.h"
 
 namespace smet::bench {
@@ -43,6 +44,8 @@ rt::Expected<TrainingProgram> TrainingProgram::create(const rt::TrainOptions &op
 }
 
 rt::Expected<double> TrainingProgram::run(std::string_view entry, rt::Profile *profile) {
+  if (rt::Status going = rt::checkInterrupt("measuring"); !going)
+    return std::unexpected(going.error());
   rt::Expected<rt::Outcome> outcome = rt::Outcome::Ok;
   double seconds = secondsOf([&] { outcome = instance->run(entry, profile); });
   if (!outcome)

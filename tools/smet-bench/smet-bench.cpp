@@ -7,8 +7,12 @@
 #include "tools/common/Cli.h"
 
 #include "runtime/support/File.h"
+#include "runtime/support/Interrupt.h"
 
 #include <charconv>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
 
 using namespace smet;
 using namespace smet::bench;
@@ -36,21 +40,55 @@ static CLI::Option *addPair(CLI::App &app, const char *flag, const char *type, c
   return app.add_option_function<std::string>(flag, set, help)->type_name(type);
 }
 
+/// How often something is done, or how large it is.
+static const CLI::Range counts(1, 1'000'000);
+
+/// A share; NaN, which no comparison refuses, is none.
+static std::string checkShare(const std::string &text) {
+  double share = 0;
+  bool holds = CLI::detail::lexical_cast(text, share) && share > 0 && share <= 1;
+  return holds ? "" : "must be in (0, 1], got " + text;
+}
+
+/// More threads than that measure how they wait for each other.
+static std::string checkThreads(const std::string &text) {
+  int64_t processors = std::max(1u, std::thread::hardware_concurrency()), threads = 0;
+  bool holds = CLI::detail::lexical_cast(text, threads) && threads >= 0 && threads <= 4 * processors;
+  return holds ? ""
+               : fmt::format("must be in [0, {}], as this machine has {} processors, got {}", 4 * processors,
+                             processors, text);
+}
+
+/// Results are written last; whether they can be is asked first.
+static std::string checkResultsFile(const std::string &file) {
+  std::error_code error;
+  if (file.empty() || std::filesystem::is_directory(file, error))
+    return "'" + file + "' does not name a file";
+  std::string folder = (std::filesystem::absolute(file, error).parent_path() / "").string();
+  return access(folder.c_str(), W_OK) == 0
+             ? ""
+             : fmt::format("cannot write '{}': {}: {}", file, folder, std::strerror(errno));
+}
+
 /// What linear and layer have in common.
 static void addJob(CLI::App &app, LinearOptions &options) {
   Job &job = options.job;
   addPair(app, "--block", "RxC", "block of the topology", job.blockRows, job.blockCols)->default_str("16x16");
   app.add_option("--density", job.density, "share of active blocks, in (0, 1]")
       ->type_name("D")
-      ->check(CLI::Range(1e-9, 1.0))
+      ->check(checkShare)
       ->capture_default_str();
   app.add_option("--dtype", job.dtype, "how smet stores activations and weights")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
-  app.add_option("--tokens", job.tokens, "tokens")->type_name("T")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--threads", job.threads, "threads of each contender")
+  app.add_option("--tokens", job.tokens, "tokens")->type_name("T")->check(counts)->capture_default_str();
+  app.add_option("--cpu", job.cpu, std::string(rt::findOption("cpu")->help))
+      ->type_name("NAME")
+      ->check(cli::notEmpty)
+      ->capture_default_str();
+  app.add_option("--threads", job.threads, "threads of each contender; 0: as many as there are processors")
       ->type_name("P")
-      ->check(CLI::Range(1, 1024))
+      ->check(checkThreads)
       ->capture_default_str();
   app.add_option("--op", options.op, "y = x Wᵀ, dx = dy W, dW = dyᵀ x at the active weights, or all three")
       ->check(CLI::IsMember({"fwd", "dx", "dw", "all"}))
@@ -62,9 +100,11 @@ static void addJob(CLI::App &app, LinearOptions &options) {
       ->capture_default_str();
   app.add_option("--rounds", options.rounds, "measurements of each")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(counts)
       ->capture_default_str();
-  app.add_option("--json", options.json, "write the results there, every sample included")->type_name("FILE");
+  app.add_option("--json", options.json, "write the results there, every sample included")
+      ->type_name("FILE")
+      ->check(checkResultsFile);
   app.add_option("--cache-dir", options.cache, "compiled programs")->type_name("DIR");
 }
 
@@ -106,20 +146,23 @@ static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
 }
 
 /// An option that a training run has, read as smet reads it.
-static void addTrainOption(CLI::App &app, rt::TrainOptions &train, const char *flag, const char *name, const char *type,
-                           const char *help) {
+static CLI::Option *addTrainOption(CLI::App &app, StepOptions &options, const char *flag, const char *name,
+                                   const char *type, std::string help) {
   const rt::OptionInfo *option = rt::findOption(name);
-  auto set = [&train, option, flag](const std::string &text) {
-    if (rt::Status known = rt::setOption(train, *option, text); !known)
+  auto set = [&options, option, flag](const std::string &text) {
+    if (rt::Status known = rt::setOption(options.train, *option, text); !known)
       throw CLI::ValidationError(flag, known.error().message);
+    options.given.push_back(option);
   };
-  app.add_option_function<std::string>(flag, set, help)->type_name(type)->default_str(optionText(train, *option));
+  return app.add_option_function<std::string>(flag, set, std::move(help))
+      ->type_name(type)
+      ->default_str(optionText(options.train, *option));
 }
 
 /// What step and topology have in common. `count` says what is repeated.
 static void addTraining(CLI::App &app, StepOptions &options, std::string &model, const char *count) {
-  auto add = [&](const char *flag, const char *name, const char *type, const char *help) {
-    addTrainOption(app, options.train, flag, name, type, help);
+  auto add = [&](const char *flag, const char *name, const char *type, std::string help) {
+    return addTrainOption(app, options, flag, name, type, std::move(help));
   };
   app.add_option("--model", model, "60m, 130m, 350m, 1b, or a Hugging Face config.json")
       ->type_name("MODEL")
@@ -129,13 +172,24 @@ static void addTraining(CLI::App &app, StepOptions &options, std::string &model,
   add("--dtype", "dtype", "TYPE", "f32, or bf16: activations and sparse weights in half the memory");
   add("--batch", "batch-size", "B", "sequences");
   add("--seq-len", "seq-len", "T", "tokens of a sequence");
-  add("--threads", "threads", "P", "threads; 0: as many as there are processors");
+  add("--cpu", "cpu", "NAME", std::string(rt::findOption("cpu")->help));
+  add("--threads", "threads", "P", "threads; 0: as many as there are processors")->check(checkThreads);
   app.add_option(count, options.steps, "how many are measured; one more goes before")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(counts)
       ->capture_default_str();
-  app.add_option("--json", options.json, "write the results there, every sample included")->type_name("FILE");
+  app.add_option("--json", options.json, "write the results there, every sample included")
+      ->type_name("FILE")
+      ->check(checkResultsFile);
   add("--cache-dir", "cache-dir", "DIR", "compiled programs");
+}
+
+/// Checks values and combinations, as smet does.
+static rt::Status validate(const StepOptions &options) {
+  for (const rt::OptionInfo *option : options.given)
+    if (rt::Status applies = cli::checkApplies(*option, options.train.method); !applies)
+      return applies;
+  return rt::validate(options.train);
 }
 
 int main(int argc, char **argv) {
@@ -183,14 +237,14 @@ int main(int argc, char **argv) {
       if (!config)
         return std::unexpected(config.error());
       training.model = *config;
-      if (rt::Status sound = rt::validate(training.train); !sound)
+      if (rt::Status sound = validate(training); !sound)
         return std::unexpected(sound.error());
       return run(training, what + model);
     };
   };
   CLI::App *step = app.add_subcommand("step", "a whole training step: where its time goes, by op");
   addTraining(*step, training, model, "--steps");
-  addTrainOption(*step, training.train, "--method", "method", "METHOD", "smet, static or dense");
+  addTrainOption(*step, training, "--method", "method", "METHOD", "smet, static or dense");
   step->add_option("--baseline", training.baselines,
                    "what is measured beside it, repeatable: NAME=COMMAND of a program that trains the dense model (see "
                    "benchmarks/peers), f32 (the same with everything in f32)")
@@ -199,14 +253,18 @@ int main(int argc, char **argv) {
 
   CLI::App *topology = app.add_subcommand("topology", "a topology update, beside the steps between two of them");
   addTraining(*topology, training, model, "--updates");
-  addTrainOption(*topology, training.train, "--prune-rate", "prune-rate", "R", "share of the active blocks replaced");
+  addTrainOption(*topology, training, "--prune-rate", "prune-rate", "R", "share of the active blocks replaced");
   topology->callback([&] { command = withModel(runTopology, "topology updates of "); });
 
   std::string library;
   CLI::App *serve =
       app.add_subcommand("serve", "be the peer of a dense library (used by smet-bench itself)")->group("");
   serve->add_option("--library", library)->required();
-  serve->callback([&] { command = [&] { return servePeer(library); }; });
 
-  return cli::main("smet-bench", app, argc, argv, [&] { return command(); });
+  return cli::main("smet-bench", app, argc, argv, [&] {
+    if (serve->parsed())
+      return servePeer(library);
+    rt::Interrupt interrupt;
+    return command();
+  });
 }
