@@ -262,10 +262,23 @@ private:
     return llvm::Error::success();
   }
 
-  /// Where it cannot be written, it is measured again next time.
+  /// Where it cannot be written, it is measured again next time, which is said once.
   void store(Product &product) {
-    if (product.file.empty() || llvm::sys::fs::create_directories(folder))
+    if (product.file.empty())
       return;
+    llvm::Error error = write(product);
+    if (!error)
+      return;
+    std::string reason = llvm::toString(std::move(error));
+    if (!std::exchange(warned, true))
+      llvm::errs() << "warning: measurements cannot be kept in '" << folder
+                   << "' and are made again at every start: " << reason
+                   << "; make it a folder that can be written, or choose another cache\n";
+  }
+
+  llvm::Error write(Product &product) {
+    if (std::error_code error = llvm::sys::fs::create_directories(folder))
+      return llvm::errorCodeToError(error);
     json::Array list;
     for (auto [candidate, seconds] : llvm::zip_equal(product.candidates, *product.seconds)) {
       json::Object choice;
@@ -277,16 +290,17 @@ private:
                         {"measured_on", llvm::sys::getHostCPUName()},
                         {"product", product.describe(target)},
                         {"candidates", std::move(list)}};
-    llvm::consumeError(llvm::writeToOutput(product.file, [&](raw_ostream &os) {
+    return llvm::writeToOutput(product.file, [&](raw_ostream &os) {
       os << llvm::formatv("{0:2}", json::Value(std::move(object))) << "\n";
       return llvm::Error::success();
-    }));
+    });
   }
 
   const CompileOptions &options;
   const Tuner &tuner;
   std::string folder, identity;
   CPUTarget target;
+  bool warned = false;
   llvm::MapVector<std::string, Product, std::map<std::string, unsigned>> products; ///< by the text of their function
 };
 

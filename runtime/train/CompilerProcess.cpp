@@ -120,34 +120,62 @@ static std::string lastLine(const std::string &text) {
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? -1 : begin));
 }
 
-/// What the child does: tuning, of which it says itself how far it is, or compiling.
-static std::string activity(const std::string &log, int64_t seconds) {
+/// What the child does: tuning, of which it says itself how far it is, or compiling for `time`.
+static std::string activity(const std::string &log, const std::string &time) {
   std::string last = lastLine(log);
-  return last.starts_with("tuning: ") ? last : fmt::format("compiling ... {}", durationText(double(seconds)));
+  return last.starts_with("tuning: ") ? last : "compiling ..." + time;
 }
 
-/// Waits for the child, showing what it does from the third second on. An interrupt ends it. The status of waitpid.
+namespace {
+
+/// Tells what the child does, from the third second on: every second in place on a terminal, else in a plain line
+/// every few seconds, when there is something new.
+class ActivityDisplay {
+public:
+  explicit ActivityDisplay(std::FILE *file) : file(file), terminal(file && isatty(fileno(file)) == 1) {}
+
+  void update(const WorkFolder &work) {
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+    if (!file || seconds < next)
+      return;
+    next = seconds + (terminal ? 1 : 5);
+    std::string now = activity(work.text("log"), terminal ? " " + durationText(double(seconds)) : "");
+    if (terminal)
+      print(file, "\r\x1b[K{} ", now);
+    else if (now != last)
+      print(file, "{}\n", now);
+    last = now;
+    std::fflush(file);
+  }
+  void clear() {
+    if (terminal && !last.empty())
+      print(file, "\r\x1b[K");
+  }
+
+private:
+  std::FILE *file;
+  bool terminal;
+  Clock::time_point start = Clock::now();
+  int64_t next = 2; ///< second to tell something at
+  std::string last;
+};
+
+} // namespace
+
+/// Waits for the child. An interrupt ends it. The status of waitpid.
 static int waitFor(pid_t child, std::FILE *progress, const WorkFolder &work) {
-  auto start = Clock::now();
-  bool terminal = progress && isatty(fileno(progress)) == 1, ended = false;
-  int64_t shown = 0; // the last second told
+  ActivityDisplay display(progress);
+  bool ended = false;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (Interrupt::signal() && !std::exchange(ended, true))
       kill(child, SIGTERM); // Ctrl-C reaches both, a SIGTERM only us
-    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
-    if (!progress || ended || seconds < 2 || seconds == shown || (shown && !terminal))
-      continue;
-    if (terminal)
-      print(progress, "\r\x1b[K{} ", activity(work.text("log"), seconds));
-    else
-      print(progress, "compiling ...\n");
-    std::fflush(progress);
-    shown = seconds;
+    if (!ended)
+      display.update(work);
   }
-  if (shown && terminal && !ended)
-    print(progress, "\r\x1b[K");
+  if (!ended)
+    display.clear();
   return status;
 }
 

@@ -110,6 +110,15 @@ static bool isDue(int64_t step, int64_t interval, int64_t last) {
   return step == last || (interval > 0 && step % interval == 0);
 }
 
+/// Which kernels the program runs: their names are hashes of what they compute, and how.
+static std::string kernelsOf(const Manifest &manifest) {
+  std::string names;
+  for (const auto &[entry, calls] : manifest.calls)
+    for (const CallInfo &call : calls)
+      names += call.callee + "\n";
+  return sha256(names);
+}
+
 TrainState Trainer::state() const {
   const Manifest &manifest = in.instance.manifest();
   nlohmann::json layers = nlohmann::json::array();
@@ -122,8 +131,9 @@ TrainState Trainer::state() const {
   state.seed = static_cast<uint64_t>(options.seed);
   state.modelHash = sha256(manifest.config.dump());
   state.tokenizerHash = in.tokenizer.hash();
-  state.config = {{"program", manifest.config}, {"layers", std::move(layers)}, {"data_tokens", in.shard.size()},
-                  {"target", manifest.target},  {"cpu", manifest.cpu},         {"options", writeToml(options)}};
+  state.config = {{"program", manifest.config},   {"layers", std::move(layers)}, {"data_tokens", in.shard.size()},
+                  {"target", manifest.target},    {"cpu", manifest.cpu},         {"kernels", kernelsOf(manifest)},
+                  {"options", writeToml(options)}};
   state.progress = nlohmann::json::object();
   return state;
 }
@@ -175,6 +185,10 @@ Status Trainer::restore(const Checkpoint &saved) {
         fmt::format("warning: the program was compiled for the processor {} until now and is for {}: the run "
                     "goes on within rounding, not to the same bits",
                     before, cpu));
+  std::string kernels = kernelsOf(in.instance.manifest());
+  if (options.tune && saved.state.config.value("kernels", kernels) != kernels)
+    in.progress.note("warning: sparse products take other kernels than until now, since the cache has lost their "
+                     "measurements or smet is another version: the run goes on within rounding, not to the same bits");
   return {};
 }
 

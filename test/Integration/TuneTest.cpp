@@ -108,6 +108,16 @@ TEST_F(TuneTest, DamagedMeasurementsAreMadeAgain) {
   EXPECT_EQ(tune("third").measured, 0);
 }
 
+// A file in the place of the folder: one warning, not one a product.
+TEST_F(TuneTest, WarnsWhereMeasurementsCannotBeKept) {
+  fs::create_directories(folder / "cache/smet/programs");
+  writeFile(folder / "cache/smet/programs/tuning", "");
+  EXPECT_EQ(tune("run").measured, 9);
+  size_t warning = output.find("smet: warning: measurements cannot be kept in '");
+  ASSERT_NE(warning, std::string::npos) << output;
+  EXPECT_EQ(output.find("warning: ", warning + 7), std::string::npos) << output;
+}
+
 TEST_F(TuneTest, IsRefusedWhereItCannotBe) {
   expect("smet train --config small.toml --method dense --tune", 1, {"--tune means nothing with --method dense"});
   expect("smet train --config small.toml --target reference --tune", 1, {"--tune chooses kernels of --target cpu"});
@@ -121,8 +131,17 @@ TEST_F(TuneTest, IsRefusedWhereItCannotBe) {
 TEST_F(TuneTest, BelongsToTheRun) {
   tune("run", "--stop-after 3");
   expect("smet train --resume --out run", 0, {"tuned 9 sparse products: 0 measured now"});
+  EXPECT_THAT(output, ::testing::Not(::testing::HasSubstr("other kernels")));
   expect("smet eval --checkpoint run", 0, {"perplexity"});
   EXPECT_THAT(output, ::testing::Not(::testing::HasSubstr("tuned")));
+}
+
+// As when they were lost and came out otherwise.
+TEST_F(TuneTest, WarnsWhenAResumeTakesOtherKernels) {
+  tune("run", "--stop-after 3");
+  for (const fs::path &file : measurements())
+    setLast(file, 0.5e-3);
+  expect("smet train --resume --out run", 0, {"warning: sparse products take other kernels than until now"});
 }
 
 } // namespace

@@ -12,8 +12,11 @@ namespace {
 
 /// Odd, so that a median is a sample.
 constexpr int rounds = 7;
-/// A sample lasts at least this long, in seconds: the clock and a first touch of the caches are nothing beside it.
+/// A sample lasts about this long, in seconds, or one run: the clock and a first touch of the caches are nothing beside
+/// it.
 constexpr double minSample = 2e-3;
+/// Runs of the fastest entry point in a sample, at most.
+constexpr double maxRepeats = 1e4;
 
 /// Seconds of `repeats` runs.
 rt::Expected<double> time(rt::Instance &instance, const std::string &entry, int repeats) {
@@ -36,15 +39,16 @@ rt::Expected<TuningSeconds> measureAll(const TuningProgram &program) {
   rt::drawTensors(**instance, **pool);
   TuningSeconds seconds(program.entryPoints);
   std::vector<int> repeats(program.entryPoints, 1);
-  for (int round = -1; round < rounds; ++round) // the first one warms up
+  for (int round = -2; round < rounds; ++round) // the first one warms up, two find the repeats
     for (int64_t i = 0; i < program.entryPoints; ++i) {
       auto sample = time(**instance, fmt::format("c{}", i), repeats[i]);
       if (!sample)
         return std::unexpected(sample.error());
+      double once = *sample / repeats[i];
       if (round < 0)
-        repeats[i] = int(std::ceil(std::min(minSample / std::max(*sample, 1e-9), 1e4)));
+        repeats[i] = int(std::ceil(std::min(minSample / std::max(once, 1e-9), maxRepeats)));
       else
-        seconds[i].push_back(*sample / repeats[i]);
+        seconds[i].push_back(once);
     }
   return seconds;
 }

@@ -52,6 +52,15 @@ TEST_F(CliTest, HelpTeaches) {
     EXPECT_TRUE(printed(part)) << part;
 }
 
+TEST_F(CliTest, TellsHowFarTuningIs) {
+  compiler("echo 'tuning: 3 of 9 sparse products, about 12 s left' >&2; sleep 3; exit 1");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(output.starts_with("tuning: 3 of 9 sparse products, about 12 s left\nsmet: ")) << output;
+  compiler("sleep 3; exit 1");
+  EXPECT_EQ(smet(train), 1);
+  EXPECT_TRUE(output.starts_with("compiling ...\nsmet: ")) << output;
+}
+
 TEST_F(CliTest, WrongCommandLineIsCodeTwo) {
   EXPECT_EQ(smet(""), 2);
   EXPECT_EQ(smet("train --bogus"), 2);
