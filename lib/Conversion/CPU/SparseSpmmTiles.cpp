@@ -45,9 +45,11 @@ public:
   }
 
 private:
+  /// As many vectors at a time as a register tile takes, whose order of lanes depends on it.
   void copyTile(Val xTile) {
     x = k.stack({o.x.tileSize()}, k.b.getF32Type());
-    k.loop(0, o.x.tileSize(), o.x.width, [&](Val row) { o.store(o.load(o.x.flat, xTile + row, o.vectors), x, row); });
+    k.loop(0, o.x.tileSize(), choice.columns * o.lanes,
+           [&](Val at) { o.store(o.load(o.x.flat, xTile + at, choice.columns), x, at); });
   }
 
   /// One output block: register tiles of choice.rows, then those of one row less, so that all are about equal.

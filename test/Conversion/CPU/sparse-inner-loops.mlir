@@ -112,3 +112,28 @@ func.func @singles(%p: memref<513xi32>, %c: memref<?xi16>, %tp: memref<513xi32>,
   smet.sddmm ins(%t, %x, %dy : !t, memref<4x512x64xf32>, memref<4x512x64xf32>) outs(%dw : memref<?x1x1xf32>) {accumulate}
   return
 }
+
+// -----
+
+// 16 x 16 in bf16: an item converts its token tile once. The reduction loops load vectors from this copy and convert the
+// weights only, one by one.
+
+// CHECK-LABEL: func.func @halves(
+// CHECK:         scf.parallel
+// CHECK:           %[[COPY:.*]] = memref.alloca() {{.*}} : memref<65536xf32>
+// CHECK:           %{{.*}}:24 = scf.for {{.*}} iter_args({{.*}}vector<16xf32>
+// CHECK-NOT:         {{store|vector<32xbf16>|vector<16xi32>}}
+// CHECK-COUNT-4:       vector.load %[[COPY]]{{.*}} vector<16xf32>
+// CHECK-NOT:         {{store|vector<32xbf16>|vector<16xi32>}}
+// CHECK:               scf.yield
+// CHECK-NOT:         {{store|vector<32xbf16>|vector<16xi32>}}
+// CHECK:             scf.yield
+// CHECK:           vector.store {{.*}} vector<32xbf16>
+!t = !smet.topology<512x1024, block = [16, 16], nnz = ?>
+func.func @halves(%p: memref<33xi32>, %c: memref<?xi16>, %tp: memref<65xi32>, %tc: memref<?xi16>, %perm: memref<?xi32>,
+                  %w: memref<?x16x16xbf16>, %x: memref<4x1024x64xbf16>, %y: memref<4x512x64xbf16>) {
+  %t = smet.topology.pack %p, %c, %tp, %tc, %perm
+    : memref<33xi32>, memref<?xi16>, memref<65xi32>, memref<?xi16>, memref<?xi32> -> !t
+  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xbf16>, memref<4x1024x64xbf16>) outs(%y : memref<4x512x64xbf16>)
+  return
+}

@@ -46,7 +46,7 @@ void expectRounded(const Halves &found, const Doubles &expected, double toleranc
   for (double value : expected)
     scale = std::max(scale, std::abs(value));
   for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(toFloat(found[i]), expected[i], tolerance * std::abs(expected[i]) + 1e-6 * scale) << i;
+    ASSERT_NEAR(toFloat(found[i]), expected[i], tolerance * std::abs(expected[i]) + 1e-6 * scale) << i;
 }
 
 } // namespace
@@ -91,37 +91,84 @@ TEST(BF16, KernelsRoundAlike) {
       EXPECT_EQ(c[i], BF16(b[i]).bits) << b[i];
 }
 
+namespace {
+
+std::string spmmText(const Case &c, const Topology &t, bool transpose, const std::string &attributes = "") {
+  int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
+  return entry("smet.spmm",
+               {{"t", t.type()},
+                {"w", tensorType({t.nnz(), c.blockRows, c.blockCols}, "bf16")},
+                {"x", tensorType({c.tokens, in}, "bf16")}},
+               {{"y", tensorType({c.tokens, out}, "bf16"), "output"}},
+               "{" + std::string(transpose ? "transpose" : "") + (transpose && !attributes.empty() ? ", " : "") +
+                   attributes + "}");
+}
+
+std::string sddmmText(const Case &c, const Topology &t, const std::string &attributes = "") {
+  return entry(
+      "smet.sddmm",
+      {{"t", t.type()}, {"x", tensorType({c.tokens, c.cols}, "bf16")}, {"dy", tensorType({c.tokens, c.rows}, "bf16")}},
+      {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols}), "output"}}, "{" + attributes + "}");
+}
+
+/// Every entry point computes that product of random values.
+void expectSpmm(Kernel &kernel, const std::vector<std::string> &entries, const Case &c, const Topology &t,
+                bool transpose, std::mt19937 &rng) {
+  int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
+  Halves w = toBF16(randomVector<float>(t.nnz() * c.blockRows * c.blockCols, rng));
+  Halves x = toBF16(randomVector<float>(c.tokens * in, rng));
+  t.fill(kernel, "t");
+  kernel.set("w", w);
+  kernel.set("x", x);
+  Doubles expected = plainSpmm(t, toFloats(w), toFloats(x), Doubles(c.tokens * out), c.tokens, transpose);
+  for (const std::string &name : entries) {
+    SCOPED_TRACE(testing::Message() << c << (transpose ? " transposed, " : ", ") << name);
+    kernel.set("y", Halves(c.tokens * out, 0x7fc0)); // NaN
+    ASSERT_TRUE(kernel.run(name));
+    expectRounded(kernel.get<uint16_t>("y"), expected);
+  }
+}
+
+void expectSddmm(Kernel &kernel, const std::vector<std::string> &entries, const Case &c, const Topology &t,
+                 std::mt19937 &rng) {
+  Halves x = toBF16(randomVector<float>(c.tokens * c.cols, rng)),
+         dy = toBF16(randomVector<float>(c.tokens * c.rows, rng));
+  t.fill(kernel, "t");
+  kernel.set("x", x);
+  kernel.set("dy", dy);
+  Doubles expected = plainSddmm(t, toFloats(x), toFloats(dy), c.tokens);
+  for (const std::string &name : entries) {
+    ASSERT_TRUE(kernel.run(name)) << c << ", " << name;
+    EXPECT_LE(relativeError(kernel.get<float>("dw"), expected), 2e-6) << c << ", " << name;
+  }
+}
+
+} // namespace
+
 TEST(BF16, SpmmAndSddmm) {
   std::mt19937 rng(2);
   for (const Case &c : cases()) {
     Topology t = c.topology(rng);
-    int64_t size = t.nnz() * c.blockRows * c.blockCols;
-    std::string values = tensorType({t.nnz(), c.blockRows, c.blockCols}, "bf16");
-    auto activation = [&](int64_t features) { return tensorType({c.tokens, features}, "bf16"); };
-    Halves w = toBF16(randomVector<float>(size, rng));
     for (bool transpose : {false, true}) {
-      int64_t in = transpose ? c.rows : c.cols, out = transpose ? c.cols : c.rows;
-      Kernel kernel(entry("smet.spmm", {{"t", t.type()}, {"w", values}, {"x", activation(in)}},
-                          {{"y", activation(out), "output"}}, transpose ? "{transpose}" : ""),
-                    Target::CPU, 2);
-      Halves x = toBF16(randomVector<float>(c.tokens * in, rng));
-      t.fill(kernel, "t");
-      kernel.set("w", w);
-      kernel.set("x", x);
-      ASSERT_TRUE(kernel.run()) << c;
-      expectRounded(kernel.get<uint16_t>("y"),
-                    plainSpmm(t, toFloats(w), toFloats(x), Doubles(c.tokens * out), c.tokens, transpose));
+      Kernel kernel(spmmText(c, t, transpose), Target::CPU, 2);
+      expectSpmm(kernel, {"main"}, c, t, transpose, rng);
     }
-    Kernel kernel(entry("smet.sddmm", {{"t", t.type()}, {"x", activation(c.cols)}, {"dy", activation(c.rows)}},
-                        {{"dw", tensorType({t.nnz(), c.blockRows, c.blockCols}), "output"}}),
-                  Target::CPU, 2);
-    Halves x = toBF16(randomVector<float>(c.tokens * c.cols, rng)),
-           dy = toBF16(randomVector<float>(c.tokens * c.rows, rng));
-    t.fill(kernel, "t");
-    kernel.set("x", x);
-    kernel.set("dy", dy);
-    ASSERT_TRUE(kernel.run()) << c;
-    EXPECT_LE(relativeError(kernel.get<float>("dw"), plainSddmm(t, toFloats(x), toFloats(dy), c.tokens)), 2e-6) << c;
+    Kernel kernel(sddmmText(c, t), Target::CPU, 2);
+    expectSddmm(kernel, {"main"}, c, t, rng);
+  }
+}
+
+TEST(BF16, EveryChoiceComputesTheSame) {
+  std::mt19937 rng(3);
+  for (const Case &c :
+       {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 300, 0.2}, Case{140, 270, 1, 1, 320, 0.6}}) {
+    Topology t = c.topology(rng);
+    for (bool transpose : {false, true}) {
+      EveryChoice every([&](const std::string &choice) { return spmmText(c, t, transpose, choice); });
+      expectSpmm(*every.kernel, every.entries, c, t, transpose, rng);
+    }
+    EveryChoice every([&](const std::string &choice) { return sddmmText(c, t, choice); });
+    expectSddmm(*every.kernel, every.entries, c, t, rng);
   }
 }
 

@@ -9,7 +9,12 @@
 
 #include "KernelHarness.h"
 
+#include "runtime/program/Processor.h"
+
 #include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <optional>
 
 namespace smet::test {
 
@@ -98,6 +103,25 @@ inline std::vector<Case> cases() {
           // Gradients picked from panels of 192 rows, 64 columns and 1,024 tokens.
           {203, 270, 1, 1, 1100, 0.6}, {21, 600, 1, 1, 70, 0.4}};
 }
+
+/// A kernel whose entry points "0", "1", ... are the product that `text` writes in each way that a tuner would try.
+struct EveryChoice {
+  explicit EveryChoice(const std::function<std::string(std::string)> &text) {
+    bool wide = !std::getenv("SMET_TEST_CPU") && rt::machineHas("avx512vl");
+    auto choices = wide ? choicesOf(text(""), 512, 32) : choicesOf(text(""), 256, 16);
+    EXPECT_GE(choices.size(), 3u);
+    std::string module;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      std::string function = text("smet.choice = " + choices[i]);
+      module += function.replace(function.find("@main"), 5, fmt::format("@\"{}\"", i)) + "\n";
+      entries.push_back(std::to_string(i));
+    }
+    kernel.emplace(module, Target::CPU, 2, wide ? "x86-64-v4" : "x86-64-v3");
+  }
+
+  std::optional<Kernel> kernel;
+  std::vector<std::string> entries;
+};
 
 } // namespace smet::test
 

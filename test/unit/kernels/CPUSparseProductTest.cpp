@@ -1,12 +1,6 @@
 //===- CPUSparseProductTest.cpp - SpMM and SDDMM on the CPU ---------------===//
 #include "CPUSparse.h"
 
-#include "runtime/program/Processor.h"
-
-#include <cstdlib>
-#include <functional>
-#include <optional>
-
 using namespace smet;
 using namespace smet::test;
 
@@ -100,25 +94,6 @@ TEST(CPUSparse, BitsDoNotDependOnThreads) {
     }
   }
 }
-
-/// A kernel whose entry points "0", "1", ... are the product that `text` writes in each way that a tuner would try.
-struct EveryChoice {
-  explicit EveryChoice(const std::function<std::string(std::string)> &text) {
-    bool wide = !std::getenv("SMET_TEST_CPU") && rt::machineHas("avx512vl");
-    auto choices = wide ? choicesOf(text(""), 512, 32) : choicesOf(text(""), 256, 16);
-    EXPECT_GE(choices.size(), 3u);
-    std::string module;
-    for (size_t i = 0; i < choices.size(); ++i) {
-      std::string function = text("smet.choice = " + choices[i]);
-      module += function.replace(function.find("@main"), 5, fmt::format("@\"{}\"", i)) + "\n";
-      entries.push_back(std::to_string(i));
-    }
-    kernel.emplace(module, Target::CPU, 2, wide ? "x86-64-v4" : "x86-64-v3");
-  }
-
-  std::optional<Kernel> kernel;
-  std::vector<std::string> entries;
-};
 
 TEST(CPUSparse, EveryChoiceComputesTheSame) {
   for (const Case &c : {Case{64, 96, 16, 16, 256, 0.3}, Case{290, 64, 1, 16, 300, 0.2}, Case{290, 270, 1, 1, 300, 0.1},
