@@ -4,8 +4,6 @@
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Dialect/Smet/IR/Smet.h"
 
-#include "mlir/IR/Builders.h"
-
 using namespace mlir;
 using namespace smet;
 
@@ -33,72 +31,6 @@ std::optional<SparseProblem> smet::problemOf(Operation *op, int64_t tile) {
 }
 
 static bool isTransposed(Operation *op) { return cast<SpmmOp>(op).getTranspose(); }
-
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Takes the fields of a choice out of a dictionary. `wrong` says what the first bad one should be.
-struct FieldReader {
-  NamedAttrList left;
-  std::string wrong;
-
-  void operator()(StringRef name, SpmmChoice::Kernel &kernel) {
-    auto text = dyn_cast_or_null<StringAttr>(left.erase(name));
-    const auto *known = llvm::find_if(kernelNames, [&](StringRef known) { return text && text == known; });
-    if (known == std::end(kernelNames))
-      wrong = "kernel must be one of \"tiles\", \"scatter\", \"panels\"";
-    else
-      kernel = SpmmChoice::Kernel(known - kernelNames);
-  }
-  void operator()(StringRef name, bool &value) {
-    take<BoolAttr>(name, "true or false", [&](BoolAttr attr) { value = attr.getValue(); });
-  }
-  void operator()(StringRef name, int64_t &value) {
-    take<IntegerAttr>(name, "an i64", [&](IntegerAttr attr) { value = attr.getInt(); });
-  }
-
-private:
-  template <typename Attr> void take(StringRef name, StringRef what, function_ref<void(Attr)> set) {
-    Attribute given = left.erase(name);
-    auto attr = dyn_cast_or_null<Attr>(given);
-    if (attr && (std::is_same_v<Attr, BoolAttr> || cast<IntegerAttr>(given).getType().isSignlessInteger(64)))
-      set(attr);
-    else if (given)
-      wrong = (name + " must be " + what).str();
-  }
-};
-
-} // namespace
-
-/// Why the text cannot be read; empty where it can.
-template <typename Choice> static std::string readChoice(Attribute attr, Choice &choice) {
-  auto dictionary = dyn_cast<DictionaryAttr>(attr);
-  if (!dictionary)
-    return "it must be a dictionary";
-  FieldReader reader{NamedAttrList(dictionary), ""};
-  visitFields(choice, reader);
-  if (reader.wrong.empty() && !reader.left.empty())
-    return "there is no " + reader.left.begin()->getName().str() + " in it";
-  return reader.wrong;
-}
-
-template <typename Choice> static DictionaryAttr writeChoice(MLIRContext *context, const Choice &choice) {
-  Builder b(context);
-  NamedAttrList fields;
-  visitFields(choice, [&](StringRef name, const auto &value) {
-    using T = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<T, SpmmChoice::Kernel>)
-      fields.set(name, b.getStringAttr(kernelNames[size_t(value)]));
-    else if constexpr (std::is_same_v<T, bool>)
-      fields.set(name, b.getBoolAttr(value));
-    else
-      fields.set(name, b.getI64IntegerAttr(value));
-  });
-  return fields.getDictionary(context);
-}
 
 //===----------------------------------------------------------------------===//
 // What the emitters and the tuner ask

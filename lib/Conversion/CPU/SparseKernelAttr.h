@@ -1,12 +1,7 @@
 //===- SparseKernelAttr.h - choices as attributes of ops --------*- C++ -*-===//
 //
-// How a sparse product is computed may be said by its op, in place of the cost model:
-//
-//   smet.spmm ... {smet.choice = {kernel = "tiles", columns = 4, rows = 6, chains = 1, pieces = 8}}
-//   smet.sddmm ... {smet.choice = {by_columns = false, height = 4, width = 4, chunk_tiles = 2, items = 64}}
-//
-// Names and meanings are those of SparseKernelChoice.h; a number that is left out is 1. smet.sddmm_adam takes what
-// smet.sddmm takes. The attribute is a part of the kernel, and so of the key that its object is kept under.
+// How a sparse product is computed may be said by its op (smet.choice, smet/Dialect/Smet/IR/Choice.h), in place of the
+// cost model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_LIB_CONVERSION_CPU_SPARSEKERNELATTR_H

@@ -10,34 +10,13 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace smet;
 using Kernel = SpmmChoice::Kernel;
 
-/// Larger numbers would divide nothing, and could overflow.
-static constexpr int64_t maxNumber = 1 << 16;
-
-static int64_t lanesOf(const SparseProblem &problem, const CPUTarget &target) {
-  return std::gcd(target.vectorBits / 32, problem.width);
-}
-static int64_t vectorsOf(const SparseProblem &problem, const CPUTarget &target) {
-  return problem.width / lanesOf(problem, target);
-}
-
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
-
-template <typename Choice> static std::string checkNumbers(const Choice &choice) {
-  std::string wrong;
-  visitFields(choice, [&](const char *name, const auto &value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, int64_t>)
-      if (wrong.empty() && (value < 1 || value > maxNumber))
-        wrong = std::string(name) + " must be from 1 to " + std::to_string(maxNumber);
-  });
-  return wrong;
-}
 
 /// What `vectors` that live at once leave of the registers must hold a broadcast weight.
 static std::string checkRegisters(int64_t vectors, const CPUTarget &target) {
@@ -87,13 +66,11 @@ std::string smet::checkSddmm(const SddmmChoice &c, const SparseProblem &problem,
     return "blocks of one row are walked by columns";
   if (tall && c.byColumns)
     return "blocks of one column are walked by rows";
-  if (c.width > lanesOf(problem, target))
-    return "width must be at most the " + std::to_string(lanesOf(problem, target)) + " lanes of a vector";
+  if (int64_t lanes = lanesFor(target, problem.width); c.width > lanes)
+    return "width must be at most the " + std::to_string(lanes) + " lanes of a vector";
   if (!single)
     return c.densePercent < 100 ? "dense_percent is for blocks of one weight"
                                 : checkRegisters(c.width * (c.height + 1), target);
-  if (c.densePercent > 100)
-    return "dense_percent must be at most 100";
   if (c.height > 1)
     return "height is 1 for blocks of one weight";
   if (!llvm::isPowerOf2_64(c.width))
@@ -126,7 +103,7 @@ std::vector<SpmmChoice> smet::spmmCandidates(const SparseProblem &problem, bool 
   for (int64_t columns : {8, 4, 2, 1}) {
     // An output block in one register tile, in two about equal ones, ...
     for (int64_t parts = 1, fit = 0; parts <= outer && fit < 3; ++parts) {
-      int64_t rows = (outer + parts - 1) / parts;
+      int64_t rows = llvm::divideCeil(outer, parts);
       fit += (rows + 1) * columns < target.numRegisters;
       for (int64_t chains : {1, 2, 4})
         if (chains == 1 || rows * columns * chains <= 16) // more sums need no chains
@@ -142,10 +119,12 @@ std::vector<SpmmChoice> smet::spmmCandidates(const SparseProblem &problem, bool 
                    .features = features,
                    .panel = panel});
   for (int64_t tiles : {1, 2})
-    for (int64_t panel : {32, 64, 128, 256, 512})
+    for (auto [panel, sparsePanels] :
+         {std::pair{32, 1}, {32, 2}, {64, 1}, {64, 2}, {128, 1}, {128, 2}, {256, 1}, {512, 1}})
       found.add({.kernel = Kernel::Panels,
                  .columns = 4,
                  .panel = panel,
+                 .sparsePanels = sparsePanels,
                  .tiles = tiles,
                  .pieces = model.kernel == Kernel::Panels ? model.pieces : 1});
   return found.choices;

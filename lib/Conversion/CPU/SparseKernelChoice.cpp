@@ -1,15 +1,19 @@
 //===- SparseKernelChoice.cpp - how sparse products are tiled -------------===//
 #include "SparseKernelChoice.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
 using namespace smet;
+using llvm::divideCeil;
 
-static int64_t divideCeil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t lanesOf(const SparseProblem &problem, const CPUTarget &target) {
-  return std::gcd(target.vectorBits / 32, problem.width);
+int64_t smet::lanesFor(const CPUTarget &target, int64_t width) { return std::gcd(target.vectorBits / 32, width); }
+
+int64_t smet::vectorsOf(const SparseProblem &problem, const CPUTarget &target) {
+  return problem.width / lanesFor(target, problem.width);
 }
 
 //===----------------------------------------------------------------------===//
@@ -42,7 +46,7 @@ bool smet::copiesTiles(const SparseProblem &problem) {
 /// The tile with the fewest loads a block among those that fit: rows * columns accumulators, `columns` x vectors and
 /// one broadcast weight.
 static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64_t inner, const CPUTarget &target) {
-  int64_t vectors = problem.width / lanesOf(problem, target), fewest = std::numeric_limits<int64_t>::max();
+  int64_t vectors = vectorsOf(problem, target), fewest = std::numeric_limits<int64_t>::max();
   SpmmChoice best;
   for (int64_t columns = 1; columns <= vectors; ++columns) {
     int64_t maxRows = (target.numRegisters - 1) / columns - 1;
@@ -66,7 +70,7 @@ static SpmmChoice chooseTiles(const SparseProblem &problem, int64_t outer, int64
 /// vectors, an output loaded and stored once for four inputs.
 static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, const CPUTarget &target) {
   SpmmChoice choice{.kernel = SpmmChoice::Kernel::Scatter};
-  choice.columns = std::gcd(problem.width / lanesOf(problem, target), target.numRegisters / 8);
+  choice.columns = std::gcd(vectorsOf(problem, target), target.numRegisters / 8);
   choice.features = std::min<int64_t>(inner, 4);
   choice.rows = std::clamp<int64_t>((target.numRegisters - 2) / choice.columns - choice.features, 1, 4);
   choice.panel = scatterPanel;
@@ -77,7 +81,7 @@ static SpmmChoice chooseScatter(const SparseProblem &problem, int64_t inner, con
 /// once for both.
 static SpmmChoice choosePanels(const SparseProblem &problem, const CPUTarget &target) {
   SpmmChoice choice{.kernel = SpmmChoice::Kernel::Panels};
-  int64_t vectors = problem.width / lanesOf(problem, target), sums = std::max<int64_t>(target.numRegisters / 4, 4);
+  int64_t vectors = vectorsOf(problem, target), sums = std::max<int64_t>(target.numRegisters / 4, 4);
   choice.columns = std::gcd(vectors, sums);
   choice.tiles = choice.columns == vectors && 2 * vectors <= sums && problem.tiles > 1 ? 2 : 1;
   choice.panel = inputPanel;

@@ -1,8 +1,6 @@
 //===- SparseKernels.cpp - what the sparse CPU kernels share --------------===//
 #include "SparseKernels.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace smet;
 
@@ -89,8 +87,6 @@ bool smet::isPacked(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   return isF32OrBF16(value) && type.getRank() == 3 && type.getNumElements();
 }
-
-int64_t smet::lanesFor(const CPUTarget &target, int64_t width) { return std::gcd(target.vectorBits / 32, width); }
 
 void smet::forPieces(KernelBuilder &k, int64_t n, int64_t step, function_ref<void(Val, int64_t)> body) {
   int64_t full = n / step * step;

@@ -78,9 +78,6 @@ void storeVectors(KernelBuilder &k, llvm::ArrayRef<Val> vectors, Val flat, Val o
 /// Whether the value is a packed activation in f32 or bf16 that is not empty (the only kind that these kernels take).
 bool isPacked(mlir::Value value);
 
-/// Lanes of a vector of 32-bit elements on the target that divides `width`.
-int64_t lanesFor(const CPUTarget &target, int64_t width);
-
 /// Emits body(begin, size) over [0, n) in pieces of `step`: a loop over the full ones, then the rest.
 void forPieces(KernelBuilder &k, int64_t n, int64_t step, llvm::function_ref<void(Val, int64_t)> body);
 /// body(i) for i in [begin, end) in steps of `lanes`, then rest(i) one by one.

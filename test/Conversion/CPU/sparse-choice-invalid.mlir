@@ -6,33 +6,9 @@ func.func @main(%p: memref<3xi32>, %c: memref<?xi16>, %tp: memref<5xi32>, %tc: m
                 %w: memref<?x16x16xf32>, %x: memref<2x64x64xf32>, %y: memref<2x32x64xf32>) {
   %t = smet.topology.pack %p, %c, %tp, %tc, %perm
     : memref<3xi32>, memref<?xi16>, memref<5xi32>, memref<?xi16>, memref<?xi32> -> !t
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: it must be a dictionary}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = "tiles"}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: kernel must be one of "tiles", "scatter", "panels"}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: kernel must be one of}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "rows"}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: rows must be an i64}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "tiles", columns = 4, rows = 1.0}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: columns must be an i64}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "tiles", columns = 4 : i32}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: there is no panel in it}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "tiles", columns = 4, panel = 64}}
   // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: columns must divide the 4 vectors of a token tile}}
   smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
     {smet.choice = {kernel = "tiles", columns = 3}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: columns must be from 1 to 65536}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "tiles", columns = 0}}
-  // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: pieces must be from 1 to 65536}}
-  smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
-    {smet.choice = {kernel = "tiles", pieces = 100000000000}}
   // expected-error @below {{'smet.spmm' op has a smet.choice that it cannot take: rows must be at most the block's 16 outputs}}
   smet.spmm ins(%t, %w, %x : !t, memref<?x16x16xf32>, memref<2x64x64xf32>) outs(%y : memref<2x32x64xf32>)
     {smet.choice = {kernel = "tiles", rows = 17}}
@@ -90,12 +66,6 @@ func.func @main(%p: memref<3xi32>, %c: memref<?xi16>, %tp: memref<5xi32>, %tc: m
   // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: it holds 36 vectors at once, of 32 registers}}
   smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
     {smet.choice = {height = 8, width = 4}}
-  // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: there is no kernel in it}}
-  smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
-    {smet.choice = {kernel = "tiles"}}
-  // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: by_columns must be true or false}}
-  smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
-    {smet.choice = {by_columns = 1}}
   // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: width must be at most the 16 lanes of a vector}}
   smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x16x16xf32>)
     {smet.choice = {width = 17}}
@@ -147,14 +117,5 @@ func.func @main(%p: memref<33xi32>, %c: memref<?xi16>, %tp: memref<65xi32>, %tc:
   // expected-error @below {{'smet.sddmm' op has a smet.choice that it cannot take: it holds 32 vectors at once}}
   smet.sddmm ins(%t, %x, %y : !t, memref<2x64x64xf32>, memref<2x32x64xf32>) outs(%w : memref<?x1x1xf32>)
     {smet.choice = {width = 8, chunk_tiles = 6}}
-  return
-}
-
-// -----
-
-func.func @main(%x: memref<2x64x64xf32>) {
-  // expected-error @below {{'nn.silu_mul' op has a smet.choice that it cannot take: the op is no sparse product}}
-  nn.silu_mul ins(%x, %x : memref<2x64x64xf32>, memref<2x64x64xf32>) outs(%x : memref<2x64x64xf32>)
-    {smet.choice = {kernel = "tiles"}}
   return
 }

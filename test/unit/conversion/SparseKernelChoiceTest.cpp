@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace smet;
 
 namespace {
@@ -53,6 +55,16 @@ TEST(SparseKernelChoice, SinglesTakePanelsOfTwoTokenTiles) {
   EXPECT_EQ(choice.sparsePanels, 2);
   EXPECT_EQ(choice.tiles, 2);
   EXPECT_EQ(choice.columns, 4);
+}
+
+TEST(SparseKernelChoice, CandidatesHaveTheModelsKernelWithOtherPanels) {
+  SpmmChoice model = chooseSpmm(layer(1, 1), false, zmm);
+  std::vector<SpmmChoice> candidates = spmmCandidates(layer(1, 1), false, zmm);
+  for (int64_t panel : {32, 64, 128}) {
+    SpmmChoice choice = model;
+    choice.panel = panel;
+    EXPECT_EQ(std::count(candidates.begin(), candidates.end(), choice), 1) << panel;
+  }
 }
 
 TEST(SparseKernelChoice, FewTokensTakeTiles) {

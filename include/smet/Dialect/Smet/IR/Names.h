@@ -35,6 +35,7 @@ constexpr llvm::StringLiteral manifest = "smet.manifest"; ///< JSON string: the 
 
 // Ops.
 constexpr llvm::StringLiteral choice = "smet.choice"; ///< dictionary on sparse products: the kernel to take on the CPU
+constexpr llvm::StringLiteral remat = "smet.remat";   ///< integer on recomputed ops: they stay apart from the first ones
 
 /// The function of a kernel module that a dispatch calls.
 constexpr llvm::StringLiteral kernelMain = "main";
