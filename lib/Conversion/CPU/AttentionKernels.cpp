@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "F32Tiles.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -49,11 +47,7 @@ struct Attention {
   Val zero() const { return k.zero(vector()); }
 
   /// 0, 1, ..., lanes - 1 as i32.
-  Val laneNumbers() const {
-    auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, shape.lanes));
-    auto type = VectorType::get({shape.lanes}, k.b.getI32Type());
-    return k.wrap(arith::ConstantOp::create(k.b, k.loc, DenseElementsAttr::get(type, ArrayRef(numbers))));
-  }
+  Val laneNumbers() const { return k.iota(shape.lanes, k.b.getI32Type()); }
   Val asLaneNumber(Val index) const { return k.broadcast(k.fromIndex(index, k.b.getI32Type()), shape.lanes); }
 
   /// s[row][lane] = scale * sum over d of broadcast[d][row] * inLanes[d][lane] into `scores`.

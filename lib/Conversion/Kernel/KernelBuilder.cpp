@@ -142,7 +142,7 @@ Val KernelBuilder::toElement(Val value, Type element) {
   value = wrap(materialize(value, element.isBF16() ? b.getF32Type() : element));
   if (!element.isBF16() || getElementTypeOrSelf(value.type()).isBF16())
     return value;
-  return toBF16(round(value, integer(half, bitcast(value, b.getI32Type()).type())));
+  return toBF16(round(value, half));
 }
 
 void KernelBuilder::storeStochastic(Val value, Val random, Value memref, Vals indices) {
