@@ -3,24 +3,33 @@
 #include "runtime/cpu/Normal.h"
 #include "runtime/cpu/Topology.h"
 
+#include <algorithm>
+
 namespace smet::rt {
 namespace {
 
-/// Writes elements of a dense matrix one after the other, in batches. Element i is number i % 2 of pair i / 2; a walk
-/// along a row mostly needs both.
+/// Writes elements of a dense matrix one after the other, in batches. Element i is number i % 2 of pair i / 2.
 template <typename T> class NormalWriter {
 public:
   NormalWriter(const RandomSource &source, double std, T *out) : source(source), std(std), out(out) {}
   ~NormalWriter() { flush(); }
 
-  void add(int64_t index) {
-    auto pair = uint64_t(index / 2);
-    if (pairs == 0 || indices[pairs - 1] != pair) {
-      if (pairs == batch)
+  /// Elements [begin, end).
+  void add(int64_t begin, int64_t end) {
+    while (begin < end) {
+      auto pair = uint64_t(begin / 2);
+      if (pairs > 0 && indices[pairs - 1] == pair)
+        --pairs; // this run goes on within the pair that the last one ended in
+      else if (pairs == batch)
         flush();
-      indices[pairs++] = pair;
+      int64_t partEnd = std::min(end, 2 * int64_t(pair + batch - pairs));
+      for (int64_t i = 0, place = 2 * int64_t(pairs) + begin % 2; i < partEnd - begin; ++i)
+        places[elements + i] = uint16_t(place + i);
+      elements += partEnd - begin;
+      for (auto pairsEnd = uint64_t((partEnd + 1) / 2); pair < pairsEnd; ++pair)
+        indices[pairs++] = pair;
+      begin = partEnd;
     }
-    places[elements++] = uint16_t(2 * (pairs - 1) + index % 2);
   }
 
 private:
@@ -53,8 +62,7 @@ void drawSparse(ThreadPool &pool, const ActiveBlocks &active, int64_t seed, int6
       for (int64_t slot = active.positions[row]; slot < active.positions[row + 1]; ++slot)
         for (int64_t i = 0; i < grid.blockRows; ++i) {
           int64_t first = (row * grid.blockRows + i) * grid.cols + active.coordinates[slot] * grid.blockCols;
-          for (int64_t j = 0; j < grid.blockCols; ++j)
-            writer.add(first + j);
+          writer.add(first, first + grid.blockCols);
         }
   });
 }
@@ -63,8 +71,7 @@ template <typename T> void drawDense(ThreadPool &pool, int64_t seed, int64_t lay
   RandomSource source{RandomStream::Normal, seed, layer};
   pool.parallelFor(int64_t(values.size()), [&](int64_t begin, int64_t end) {
     NormalWriter writer(source, std, values.data() + begin);
-    for (int64_t i = begin; i < end; ++i)
-      writer.add(i);
+    writer.add(begin, end);
   });
 }
 

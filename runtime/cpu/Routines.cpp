@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <span>
+#include <sys/mman.h>
 
 namespace smet::rt {
 namespace {
@@ -103,13 +105,38 @@ Status runInitNormalDense(Arguments in) {
   return {};
 }
 
+void fill(ThreadPool &pool, std::span<char> bytes, uint32_t pattern) {
+  auto *words = reinterpret_cast<uint32_t *>(bytes.data());
+  size_t count = bytes.size() / 4;
+  pool.parallelFor(int64_t(count), [&](int64_t begin, int64_t end) { std::fill(words + begin, words + end, pattern); });
+  std::memcpy(words + count, &pattern, bytes.size() % 4);
+}
+
+/// The part of a range that consists of whole huge pages (of any size that is used for memory this large).
+std::span<char> hugePages(std::span<char> bytes) {
+  constexpr uintptr_t size = 2 << 20;
+  auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  uintptr_t begin = (address + size - 1) / size * size, end = (address + bytes.size()) / size * size;
+  return begin < end ? bytes.subspan(begin - address, end - begin) : bytes.first(0);
+}
+
+/// Whole huge pages are given back instead, since those of the arena read as zero when they are touched next: moments
+/// that nothing has touched cost no time at the start. No smaller pages: that would break up huge ones.
+void fillZero(ThreadPool &pool, std::span<char> bytes) {
+  std::span<char> pages = hugePages(bytes);
+  if (pages.empty() || madvise(pages.data(), pages.size(), MADV_DONTNEED) != 0)
+    return fill(pool, bytes, 0);
+  fill(pool, {bytes.data(), pages.data()}, 0);
+  fill(pool, {pages.data() + pages.size(), bytes.data() + bytes.size()}, 0);
+}
+
 Status runFill(Arguments in) {
   char *array = in.array<char>();
-  int64_t bytes = in.word();
-  auto pattern = uint32_t(in.word());
-  auto *words = reinterpret_cast<uint32_t *>(array);
-  in.pool.parallelFor(bytes / 4, [&](int64_t begin, int64_t end) { std::fill(words + begin, words + end, pattern); });
-  std::memcpy(array + bytes / 4 * 4, &pattern, bytes % 4);
+  std::span bytes(array, size_t(in.word()));
+  if (auto pattern = uint32_t(in.word()))
+    fill(in.pool, bytes, pattern);
+  else
+    fillZero(in.pool, bytes);
   return {};
 }
 

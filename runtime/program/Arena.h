@@ -1,6 +1,7 @@
 //===- Arena.h - the memory of a program ------------------------*- C++ -*-===//
 //
-// One range of exactly manifest.arenaBytes bytes, zero at first, in which every tensor of the program lies.
+// One range of exactly manifest.arenaBytes bytes, zero at first, in which every tensor of the program lies: private
+// anonymous memory, as Abi.h's `fill` expects.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_PROGRAM_ARENA_H

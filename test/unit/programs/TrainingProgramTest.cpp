@@ -131,6 +131,17 @@ TEST(TrainingProgram, DenseTargetsAgree) {
   EXPECT_LT(last, first - 0.5) << "it learns";
 }
 
+TEST(TrainingProgram, InitStartsAgainAtAnyTime) {
+  Training run(request("cpu"));
+  ASSERT_TRUE(run.instance);
+  auto fresh = run.state();
+  run.step(1);
+  run.update(1);
+  EXPECT_NE(run.state(), fresh);
+  run.run("init");
+  EXPECT_EQ(run.state(), fresh);
+}
+
 TEST(TrainingProgram, BitsDoNotDependOnThreads) {
   auto train = [](int threads) {
     Training run(request("cpu"), threads);

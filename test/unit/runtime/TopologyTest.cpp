@@ -15,8 +15,11 @@
 
 #include <bit>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace smet::rt;
 using testing::ElementsAre;
@@ -159,18 +162,39 @@ TEST(InitNormal, IsBoxAndMullerOnAnyInstructionSet) {
   }
 }
 
+TEST(InitNormal, ElementIIsNumberIModuloTwoOfItsPair) {
+  for (size_t count : {size_t(1), size_t(1023), size_t(1024), size_t(1025), size_t(100'001)}) {
+    std::vector<uint64_t> indices(count / 2 + 1);
+    std::iota(indices.begin(), indices.end(), 0);
+    std::vector<double> pairs(2 * indices.size());
+    normalPairsFunctions()[0]({RandomStream::Normal, 13, 4}, indices, pairs.data());
+    for (int threads : {1, 8}) {
+      std::vector<float> values(count);
+      initNormalDense(*poolOf(threads), 13, 4, 0.5, values);
+      for (size_t i = 0; i < count; ++i)
+        ASSERT_EQ(values[i], float(0.5 * pairs[i])) << i;
+    }
+  }
+}
+
 TEST(InitNormal, SparseIsASubsetOfDense) {
-  BlockGrid grid{12, 35, 3, 5}; // odd rows, so that pairs straddle them
-  Owned t(grid, 11);
-  initTopology(*poolOf(1), t.view, 5, 1);
-  std::vector<float> dense(12 * 35), sparse(11 * 15);
-  initNormalDense(*poolOf(8), 5, 1, 0.02, dense);
-  initNormalSparse(*poolOf(2), t.view, 5, 1, 0.02, sparse.data());
-  auto blocks = blocksOf(t.view);
-  for (int64_t s = 0; s < 11; ++s)
-    for (int64_t i = 0; i < 3; ++i)
-      for (int64_t j = 0; j < 5; ++j)
-        EXPECT_EQ(sparse[(s * 3 + i) * 5 + j], dense[(blocks[s] / 7 * 3 + i) * 35 + blocks[s] % 7 * 5 + j]);
+  // Odd rows, so that pairs straddle them; neighbours in a pair; runs of more than a batch.
+  for (auto [grid, nnz] : {std::pair(BlockGrid{12, 35, 3, 5}, int64_t(11)),
+                           {BlockGrid{40, 101, 1, 1}, 3000},
+                           {BlockGrid{3, 4503, 1, 1501}, 7}}) {
+    Owned t(grid, nnz);
+    initTopology(*poolOf(1), t.view, 5, 1);
+    int64_t size = grid.blockRows * grid.blockCols;
+    std::vector<float> dense(grid.rows * grid.cols), sparse(nnz * size);
+    initNormalDense(*poolOf(8), 5, 1, 0.02, dense);
+    initNormalSparse(*poolOf(2), t.view, 5, 1, 0.02, sparse.data());
+    auto blocks = blocksOf(t.view);
+    for (int64_t s = 0; s < nnz; ++s) {
+      int64_t row = blocks[s] / grid.colBlocks() * grid.blockRows, col = blocks[s] % grid.colBlocks() * grid.blockCols;
+      for (int64_t i = 0; i < size; ++i)
+        ASSERT_EQ(sparse[s * size + i], dense[(row + i / grid.blockCols) * grid.cols + col + i % grid.blockCols]);
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,6 +537,31 @@ TEST_F(RoutineTest, FillWritesThePatternAndNoMore) {
   EXPECT_EQ(at<float>(2)[1], 1.5f);
   EXPECT_EQ(at<uint8_t>(2)[9], 0); // 1.5f is 0x3fc00000
   EXPECT_EQ(at<uint8_t>(2)[10], 0xff);
+}
+
+TEST_F(RoutineTest, ZerosReplaceWhatWasThereAndTouchNoFreshHugePage) {
+  constexpr int64_t huge = 2 << 20, bytes = 5 * huge;
+  auto *base = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(base, MAP_FAILED);
+  auto fillZero = [&](int64_t begin, int64_t end) {
+    const int64_t table[] = {begin, end - begin, 0};
+    return context->abi()->fill(context->abi(), base, table);
+  };
+  ASSERT_EQ(fillZero(0, bytes), SMET_OK);
+  std::vector<unsigned char> resident(bytes / sysconf(_SC_PAGESIZE));
+  ASSERT_EQ(mincore(base, bytes, resident.data()), 0);
+  EXPECT_GE(std::ranges::count(resident, 0) * sysconf(_SC_PAGESIZE), 4 * huge);
+
+  // Ends within pages, and ranges too short for a huge page.
+  for (auto [begin, end] : {std::pair(int64_t(192), bytes - 4), {4096 + 64, 4 * huge + 6}, {640, 641}, {huge, huge}}) {
+    std::memset(base, 7, bytes);
+    ASSERT_EQ(fillZero(begin, end), SMET_OK);
+    std::string_view all(base, bytes);
+    EXPECT_EQ(all.find_first_not_of('\7'), begin < end ? begin : std::string_view::npos);
+    EXPECT_EQ(all.find_first_not_of('\0', begin), end);
+    EXPECT_EQ(all.find_first_not_of('\7', end), std::string_view::npos);
+  }
+  munmap(base, bytes);
 }
 
 TEST_F(RoutineTest, InitNormalDense) {
