@@ -1,6 +1,6 @@
 //===- SparseKernels.h - what the sparse CPU kernels share ------*- C++ -*-===//
 //
-// Kernels of the smet dialect read the topology's arrays directly. DESIGN 3.1 describes the same access through
+// Kernels of the smet dialect read the topology's arrays directly. The reference target takes the same arrays through
 // sparse_tensor.assemble and positions / coordinates / values, which fold to these loads.
 //
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 
 namespace smet {
 
-/// Emits DESIGN 4.1's update. Every function works on scalars and on vectors (one lane a weight) with the same
+/// Emits the update of smet.adam_step. Every function works on scalars and on vectors (one lane a weight) with the same
 /// operations, so a result does not depend on which of both computed it.
 class AdamEmitter {
 public:

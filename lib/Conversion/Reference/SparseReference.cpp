@@ -2,7 +2,7 @@
 //
 // SpMM is linalg on an assembled sparse tensor in the 4-d form [N/R, K/C, R, C] (dense, compressed, dense, dense): the
 // 2-d form with floordiv rejects block sides of 1. The transposed product walks the same storage and scatters, so it
-// needs no t_* array. Upstream's sparsifier has no safe form of SDDMM (DESIGN 6: one crashes, another accumulates or
+// needs no t_* array. Upstream's sparsifier has no safe form of SDDMM (one crashes, another accumulates or
 // overwrites by format), so SDDMM and the optimizer walk the storage through sparse_tensor.positions and coordinates.
 //
 //===----------------------------------------------------------------------===//
@@ -153,7 +153,7 @@ struct SddmmReference : KernelPattern<SddmmOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Optimizer (DESIGN 4.1)
+// Optimizer: the formula of smet.adam_step
 //===----------------------------------------------------------------------===//
 
 /// The step of one parameter or block: bias corrections and learning rate, in double.

@@ -1,6 +1,7 @@
 //===- CPUSparseAdamTest.cpp - optimizer steps on the CPU -----------------===//
 //
-// Against DESIGN 4.1 in double, with pow(), and against its table of updates after regrowth.
+// Against the formula of smet.adam_step in double, with pow(), and against what follows from it for the updates after
+// regrowth.
 //
 //===----------------------------------------------------------------------===//
 #include "CPUSparse.h"

@@ -168,7 +168,7 @@ inline Array fromDense(const Topology &topology, const Array &dense) {
   return values;
 }
 
-/// The optimizer's rule, DESIGN 4.1.
+/// The optimizer's rule: the formula of smet.adam_step.
 struct AdamW {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0;
   int64_t updates = 10;

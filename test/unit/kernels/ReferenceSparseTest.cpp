@@ -250,7 +250,8 @@ TYPED_TEST(ReferenceSparse, DenseAdamStep) {
   }
 }
 
-// DESIGN 4.1's table: |update| / lr after regrowth at step 5,001 under a constant gradient, eps -> 0.
+// |update| / lr after regrowth at step 5,001 under a constant gradient g, eps -> 0: the age starts again, so mhat = g
+// and vhat = g^2, and it is 1, times the warm-up min(k / 10, 1) in the k-th step.
 TYPED_TEST(ReferenceSparse, UpdatesAfterRegrowth) {
   using T = TypeParam;
   Topology t = Topology::ofMask(1, 4, 1, 1, {false, true, false, false});

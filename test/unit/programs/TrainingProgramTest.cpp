@@ -233,8 +233,8 @@ TEST(TrainingProgram, TraceAndWorkFollowTheManifest) {
   EXPECT_EQ(sums["smet.dense_adam_step"].bytes, 28 * dense + 12 * (2 * layers + 3));
 }
 
-// DESIGN 4.3: fused optimizer, f32: d N (8 + 6 / B) bytes of moments, index and age, and 4 to 8 bytes a block for the
-// transposed index; positions come on top.
+// With the fused optimizer in f32, a layer of N weights at density d in blocks of B weights has d N (8 + 6 / B) bytes of
+// moments, index (4) and age (2), and 4 to 8 bytes a block for the transposed index; positions come on top.
 TEST(TrainingProgram, StateMemoryFollowsTheFormula) {
   for (auto [block, size] : {std::pair("[8, 8]", 64), {"[1, 1]", 1}, {"[1, 8]", 8}}) {
     Training run(request("cpu", "smet", block));

@@ -41,7 +41,7 @@ def NN_EmbeddingGradOp : NN_Op<"embedding_grad", ["dx", "ids"], ["dtable"], [0]>
         -> tensor<1024x64xf32>
     ```
 
-    Source: DESIGN 3.3.
+    Source: the derivative of nn.embedding.
   }];
   let arguments = (ins FloatArray:$dx, I32Array:$ids, FloatArray:$dtable);
 }
@@ -96,7 +96,7 @@ def NN_RopeOp : NN_Op<"rope", ["x"], ["y"], [0, 1], [Differentiable]> {
         {head_dim = 16 : i64, inverse, seq_len = 64 : i64, theta = 1.0e4 : f64} -> tensor<128x64xf32>
     ```
 
-    Source: Su et al., arXiv 2104.09864, section 3.2; DESIGN 3.3.
+    Source: Su et al., arXiv 2104.09864, section 3.2.
   }];
   let arguments = (ins FloatArray:$x, FloatArray:$y, I64Attr:$head_dim, I64Attr:$seq_len, F64Attr:$theta,
                        UnitAttr:$inverse);
@@ -113,7 +113,7 @@ def NN_RopeAtOp : NN_Op<"rope_at", ["x", "position"], ["y"], [0, 2]> {
         {head_dim = 16 : i64, seq_len = 64 : i64, theta = 1.0e4 : f64} -> tensor<1x64xf32>
     ```
 
-    Source: Su et al., arXiv 2104.09864; DESIGN 3.5 (decode).
+    Source: Su et al., arXiv 2104.09864.
   }];
   let arguments = (ins FloatArray:$x, I32Array:$position, FloatArray:$y, I64Attr:$head_dim, I64Attr:$seq_len,
                        F64Attr:$theta);
@@ -159,8 +159,6 @@ def NN_AddOp : NN_Op<"add", ["a", "b"], ["c"], [0, 1, 2], [Differentiable]> {
     ```mlir
     %c = nn.add ins(%a, %b : tensor<128x64xf32>, tensor<128x64xf32>) outs(%e : tensor<128x64xf32>) -> tensor<128x64xf32>
     ```
-
-    Source: DESIGN 3.3.
   }];
   let arguments = (ins FloatArray:$a, FloatArray:$b, FloatArray:$c);
   let hasCanonicalizeMethod = 1;
@@ -174,8 +172,6 @@ def NN_FillOp : NN_Op<"fill", [], ["x"], []> {
     ```mlir
     %dloss = nn.fill outs(%e : tensor<f32>) {value = 1.0 : f64} -> tensor<f32>
     ```
-
-    Source: DESIGN 3.3 (the gradient of the loss, gradients that are zero).
   }];
   let arguments = (ins FloatArray:$x, F64Attr:$value);
 }
@@ -244,7 +240,7 @@ def NN_CachedAttentionOp
         {num_heads = 4 : i64, num_kv_heads = 2 : i64} -> tensor<1x64xf32>, tensor<256x32xf32>, tensor<256x32xf32>
     ```
 
-    Source: nn.attention; DESIGN 3.5 (decode).
+    Source: nn.attention for the last token of a sequence.
   }];
   let arguments = (ins FloatArray:$q, FloatArray:$k, FloatArray:$v, I32Array:$position, FloatArray:$o,
                        FloatArray:$k_cache, FloatArray:$v_cache, I64Attr:$num_heads, I64Attr:$num_kv_heads);
@@ -259,8 +255,6 @@ def NN_SelectTokenOp : NN_Op<"select_token", ["x", "index"], ["y"], [0, 2]> {
     %y = nn.select_token ins(%x, %last : tensor<128x64xf32>, tensor<i32>) outs(%e : tensor<1x64xf32>)
         -> tensor<1x64xf32>
     ```
-
-    Source: DESIGN 3.5 (prefill).
   }];
   let arguments = (ins FloatArray:$x, I32Array:$index, FloatArray:$y);
 }
@@ -329,7 +323,7 @@ def NN_LinearCrossEntropyOp
         outs(%e0, %e1 : tensor<f32>, tensor<128xf32>) -> tensor<f32>, tensor<128xf32>
     ```
 
-    Source: DESIGN 3.3.
+    Source: the mean of -log softmax(w x[t]) at the targets.
   }];
   let arguments = (ins FloatArray:$x, FloatArray:$w, I32Array:$targets, I32Array:$num_valid, FloatArray:$loss,
                        FloatArray:$lse);
@@ -349,7 +343,7 @@ def NN_LinearCrossEntropyGradOp
         outs(%e0, %e1 : tensor<128x64xf32>, tensor<1024x64xf32>) -> tensor<128x64xf32>, tensor<1024x64xf32>
     ```
 
-    Source: the derivative of nn.linear_cross_entropy; DESIGN 3.3.
+    Source: the derivative of nn.linear_cross_entropy.
   }];
   let arguments = (ins FloatArray:$x, FloatArray:$w, I32Array:$targets, I32Array:$num_valid, FloatArray:$lse,
                        FloatArray:$dloss, FloatArray:$dx, FloatArray:$dw);
@@ -391,7 +385,7 @@ def NN_PackOp : NN_Op<"pack", ["x"], ["y"], []> {
     %y = nn.pack ins(%x : tensor<100x32xf32>) outs(%e : tensor<2x32x64xf32>) -> tensor<2x32x64xf32>
     ```
 
-    Source: DESIGN 5.1.
+    Source: docs/Rationale/Dialects.md (layouts of activations).
   }];
   let arguments = (ins FloatArray:$x, FloatArray:$y);
 }
@@ -404,8 +398,6 @@ def NN_UnpackOp : NN_Op<"unpack", ["x"], ["y"], []> {
     ```mlir
     %y = nn.unpack ins(%x : tensor<2x32x64xf32>) outs(%e : tensor<100x32xf32>) -> tensor<100x32xf32>
     ```
-
-    Source: DESIGN 5.1.
   }];
   let arguments = (ins FloatArray:$x, FloatArray:$y);
   let hasCanonicalizeMethod = 1;

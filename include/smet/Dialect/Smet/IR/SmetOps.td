@@ -33,7 +33,7 @@ def Smet_LinearOp : Smet_KernelOp<"linear", ["topology", "values", "x"], ["y"], 
                          tensor<128x64xf32>) outs(%e : tensor<128x32xf32>) -> tensor<128x32xf32>
     ```
 
-    Source: arXiv 2606.00888 (the masked layer); DESIGN 3.2.
+    Source: arXiv 2606.00888 (the masked layer).
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$x, FloatArray:$y);
 }
@@ -54,7 +54,7 @@ def Smet_SpmmOp : Smet_KernelOp<"spmm", ["topology", "values", "x"], ["y"], [2, 
                     outs(%sum : tensor<128x64xf32>) {accumulate, transpose} -> tensor<128x64xf32>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2, 5.1.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$x, FloatArray:$y,
                        UnitAttr:$transpose, UnitAttr:$accumulate);
@@ -74,7 +74,7 @@ def Smet_SddmmOp : Smet_KernelOp<"sddmm", ["topology", "x", "dy"], ["dvalues"], 
                      outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$x, FloatArray:$dy, FloatArray:$dvalues,
                        UnitAttr:$accumulate);
@@ -125,7 +125,7 @@ def Smet_AdamStepOp : Smet_KernelOp<"adam_step", ["topology", "grad", "lr", "ste
         -> tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4xi16>
     ```
 
-    Source: arXiv 2606.00888 (age, warm-up, learning rate), 1412.6980 (Adam), 1711.05101 (decoupled decay); DESIGN 4.1.
+    Source: arXiv 2606.00888 (age, warm-up, learning rate), 1412.6980 (Adam), 1711.05101 (decoupled decay).
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$grad, FloatArray:$lr, I64Array:$step,
                        FloatArray:$values, FloatArray:$m, FloatArray:$v, I16Array:$age, Smet_AdamWAttr:$adamw);
@@ -145,7 +145,7 @@ def Smet_DenseAdamStepOp : Smet_KernelOp<"dense_adam_step", ["grad", "lr", "step
         {adamw = #smet.adamw<weight_decay = 0.1>} -> tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>
     ```
 
-    Source: arXiv 1412.6980, 1711.05101; DESIGN 4.1.
+    Source: arXiv 1412.6980, 1711.05101.
   }];
   let arguments = (ins FloatArray:$grad, FloatArray:$lr, I64Array:$step, FloatArray:$w, FloatArray:$m, FloatArray:$v,
                        Smet_AdamWAttr:$adamw);
@@ -165,8 +165,6 @@ def Smet_SddmmAdamOp : Smet_KernelOp<"sddmm_adam", ["topology", "x", "dy", "lr",
         outs(%w, %m, %v, %age : tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4xi16>)
         {adamw = #smet.adamw<>} -> tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4x16x16xf32>, tensor<4xi16>
     ```
-
-    Source: DESIGN 3.4, 4.3.
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$x, FloatArray:$dy, FloatArray:$lr, I64Array:$step,
                        FloatArray:$values, FloatArray:$m, FloatArray:$v, I16Array:$age, Smet_AdamWAttr:$adamw);
@@ -185,7 +183,7 @@ def Smet_ScoreOp : Smet_KernelOp<"score", ["values"], ["score"], [], [0, 1]> {
     %score = smet.score ins(%w : tensor<4x16x16xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins FloatArray:$values, FloatArray:$score);
 }
@@ -202,7 +200,7 @@ def Smet_TopologyInitOp : Smet_Op<"topology.init", [AllTypesMatch<["dest", "resu
         : tensor<i64>, !smet.topology<32x64, block = [16, 16], nnz = 4>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins RankedTensorOf<[I64]>:$seed, Smet_TopologyType:$dest, I64Attr:$layer);
   let results = (outs Smet_TopologyType:$result);
@@ -222,7 +220,7 @@ def Smet_InitNormalOp : Smet_Op<"init_normal", [AllTypesMatch<["dest", "result"]
         {layer = 3, std = 0.02} : tensor<i64>, tensor<4x16x16xf32>
     ```
 
-    Source: DESIGN 4.1 (initial weights).
+    Source: runtime/cpu/Normal.h (Box and Muller on the numbers of Philox).
   }];
   let arguments = (ins RankedTensorOf<[I64]>:$seed, Optional<Smet_TopologyType>:$topology, AnyRankedTensor:$dest,
                        I64Attr:$layer, F64Attr:$std);
@@ -241,8 +239,6 @@ def Smet_FillOp : Smet_Op<"fill", [AllTypesMatch<["dest", "result"]>]> {
     ```mlir
     %age = smet.fill into %age0 {value = 0.0 : f64} : tensor<4xi16>
     ```
-
-    Source: DESIGN 4.1 (initial state).
   }];
   let arguments = (ins AnyRankedTensor:$dest, F64Attr:$value);
   let results = (outs AnyRankedTensor:$result);
@@ -260,7 +256,7 @@ def Smet_PruneOp : Smet_Op<"prune"> {
         : !smet.topology<32x64, block = [16, 16], nnz = 4>, tensor<4xf32>, tensor<f64> -> tensor<4xi8>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2, 4.1.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins Smet_TopologyType:$topology, RankedTensorOf<[F32]>:$score, RankedTensorOf<[F64]>:$rate);
   let results = (outs RankedTensorOf<[I8]>:$keep);
@@ -284,7 +280,7 @@ def Smet_GrowOp : Smet_Op<"grow"> {
         : !smet.topology<32x64, block = [16, 16], nnz = 4>, tensor<4xi8>, tensor<i64>, tensor<i64> -> tensor<4xi32>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2, 4.1.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins Smet_GrowthAttr:$growth, Smet_TopologyType:$topology, RankedTensorOf<[I8]>:$keep,
                        RankedTensorOf<[I64]>:$seed, RankedTensorOf<[I64]>:$update, I64Attr:$layer,
@@ -308,7 +304,7 @@ def Smet_UpdateTopologyOp : Smet_Op<"update_topology", [AllTypesMatch<["topology
         : !smet.topology<32x64, block = [16, 16], nnz = 4>, tensor<4xi8>, tensor<4xi32> -> tensor<4xi32>
     ```
 
-    Source: arXiv 2606.00888; DESIGN 3.2, 4.1.
+    Source: arXiv 2606.00888.
   }];
   let arguments = (ins Smet_TopologyType:$topology, RankedTensorOf<[I8]>:$keep, RankedTensorOf<[I32]>:$grown);
   let results = (outs Smet_TopologyType:$result, RankedTensorOf<[I32]>:$slot_map);
@@ -330,7 +326,7 @@ def Smet_RemapOp : Smet_Op<"remap", [AllTypesMatch<["array", "result"]>]> {
     %m1 = smet.remap %slot_map, %m : tensor<4xi32>, tensor<4x16x16xf32>
     ```
 
-    Source: DESIGN 3.2, 4.1 (regrown blocks start with w = m = v = 0 and age 0).
+    Source: arXiv 2606.00888 (regrown blocks start with w = m = v = 0 and age 0).
   }];
   let arguments = (ins RankedTensorOf<[I32]>:$slot_map, AnyRankedTensor:$array);
   let results = (outs AnyRankedTensor:$result);
@@ -352,8 +348,6 @@ def Smet_ToDenseOp : Smet_KernelOp<"to_dense", ["topology", "values"], ["dense"]
     %w = smet.to_dense ins(%t, %values : !smet.topology<32x64, block = [16, 16], nnz = 4>, tensor<4x16x16xf32>)
                        outs(%e : tensor<32x64xf32>) -> tensor<32x64xf32>
     ```
-
-    Source: DESIGN 3.2.
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$values, FloatArray:$dense);
 }
@@ -367,8 +361,6 @@ def Smet_FromDenseOp : Smet_KernelOp<"from_dense", ["topology", "dense"], ["valu
     %values = smet.from_dense ins(%t, %w : !smet.topology<32x64, block = [16, 16], nnz = 4>, tensor<32x64xf32>)
                               outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
     ```
-
-    Source: DESIGN 3.2.
   }];
   let arguments = (ins Smet_TopologyType:$topology, FloatArray:$dense, FloatArray:$values);
   let hasCanonicalizeMethod = 1;
@@ -386,8 +378,6 @@ def Smet_FromMaskOp : Smet_Op<"from_mask", [AllTypesMatch<["dest", "result"]>]> 
     %t1 = smet.from_mask %mask into %t0 : tensor<32x64xi8>, !t
     %values = smet.from_dense ins(%t1, %w : !t, tensor<32x64xf32>) outs(%e : tensor<4x16x16xf32>) -> tensor<4x16x16xf32>
     ```
-
-    Source: DESIGN 3.2.
   }];
   let arguments = (ins RankedTensorOf<[I8]>:$mask, Smet_TopologyType:$dest);
   let results = (outs Smet_TopologyType:$result);
@@ -437,7 +427,7 @@ def Smet_DispatchOp : Smet_CallLikeOp<"dispatch", [DeclareOpInterfaceMethods<Sym
     }
     ```
 
-    Source: DESIGN 3.4.
+    Source: docs/Rationale/Pipeline.md.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyType>:$inputs, Variadic<AnyArray>:$inits,
                        OptionalAttr<Smet_WorkAttr>:$work);
@@ -457,8 +447,6 @@ def Smet_RoutineOp : Smet_CallLikeOp<"routine"> {
     %keep = smet.routine "prune" ins(%score, %rate : tensor<4xf32>, tensor<f64>) outs(%e : tensor<4xi8>) words [4, 8]
         -> tensor<4xi8>
     ```
-
-    Source: DESIGN 5.1.
   }];
   let arguments = (ins StrAttr:$name, Variadic<AnyArray>:$inputs, Variadic<AnyArray>:$inits, DenseI64ArrayAttr:$words);
   let assemblyFormat = [{
@@ -479,7 +467,7 @@ def Smet_GemmOp : Smet_Op<"gemm", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
         : memref<128x64xf32>, memref<32x64xf32>, memref<128x32xf32>
     ```
 
-    Source: DESIGN 5.1.
+    Source: sgemm of the BLAS, row-major.
   }];
   let arguments = (ins MemRefRankOf<[F32], [2]>:$a, MemRefRankOf<[F32], [2]>:$b, MemRefRankOf<[F32], [2]>:$c,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b, F32Attr:$alpha, F32Attr:$beta);
@@ -495,8 +483,6 @@ def Smet_CheckFiniteOp : Smet_Op<"check_finite", [MemoryEffects<[MemRead, MemWri
     ```mlir
     smet.check_finite %loss : tensor<f32>
     ```
-
-    Source: DESIGN 7.
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[F32, F64]>, MemRefOf<[F32, F64]>]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
@@ -515,7 +501,7 @@ def Smet_TopologyPackOp : Smet_Op<"topology.pack", [Pure]> {
         -> !smet.topology<32x64, block = [16, 16], nnz = 4>
     ```
 
-    Source: DESIGN 3.1, 3.4.
+    Source: docs/Rationale/Dialects.md (why a topology is one value).
   }];
   let arguments = (ins Variadic<AnyArray>:$arrays);
   let results = (outs Smet_TopologyType:$topology);
@@ -533,8 +519,6 @@ def Smet_TopologyUnpackOp : Smet_Op<"topology.unpack", [Pure]> {
     %arrays:5 = smet.topology.unpack %t : !smet.topology<32x64, block = [16, 16], nnz = 4>
         -> tensor<3xi32>, tensor<4xi16>, tensor<5xi32>, tensor<4xi16>, tensor<4xi32>
     ```
-
-    Source: DESIGN 3.1, 3.4.
   }];
   let arguments = (ins Smet_TopologyType:$topology);
   let results = (outs Variadic<AnyRankedTensor>:$arrays);
