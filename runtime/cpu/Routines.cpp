@@ -4,13 +4,13 @@
 
 #include "runtime/cpu/Context.h"
 #include "runtime/cpu/Topology.h"
+#include "runtime/support/PageMap.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
 #include <span>
-#include <sys/mman.h>
 
 namespace smet::rt {
 namespace {
@@ -112,31 +112,15 @@ void fill(ThreadPool &pool, std::span<char> bytes, uint32_t pattern) {
   std::memcpy(words + count, &pattern, bytes.size() % 4);
 }
 
-/// The part of a range that consists of whole huge pages (of any size that is used for memory this large).
-std::span<char> hugePages(std::span<char> bytes) {
-  constexpr uintptr_t size = 2 << 20;
-  auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  uintptr_t begin = (address + size - 1) / size * size, end = (address + bytes.size()) / size * size;
-  return begin < end ? bytes.subspan(begin - address, end - begin) : bytes.first(0);
-}
-
-/// Whole huge pages are given back instead, since those of the arena read as zero when they are touched next: moments
-/// that nothing has touched cost no time at the start. No smaller pages: that would break up huge ones.
-void fillZero(ThreadPool &pool, std::span<char> bytes) {
-  std::span<char> pages = hugePages(bytes);
-  if (pages.empty() || madvise(pages.data(), pages.size(), MADV_DONTNEED) != 0)
-    return fill(pool, bytes, 0);
-  fill(pool, {bytes.data(), pages.data()}, 0);
-  fill(pool, {pages.data() + pages.size(), bytes.data() + bytes.size()}, 0);
-}
-
+/// Zeros are written only where something else may be: moments that nothing has touched cost no time at the start.
 Status runFill(Arguments in) {
   char *array = in.array<char>();
   std::span bytes(array, size_t(in.word()));
   if (auto pattern = uint32_t(in.word()))
     fill(in.pool, bytes, pattern);
   else
-    fillZero(in.pool, bytes);
+    for (std::span<char> part : touchedParts(bytes))
+      fill(in.pool, part, 0);
   return {};
 }
 

@@ -72,8 +72,8 @@ struct smet_context {
   smet_routine init_normal_sparse;
   /// table: seed(i64) | values(f32 or bf16) | count layer std(f64 bits) is_bf16
   smet_routine init_normal_dense;
-  /// Fills with a 32-bit pattern. Zeros are not written where the array covers whole huge pages: those go back to the
-  /// kernel and read as zero from then on, since the arena is private anonymous memory.
+  /// Fills with a 32-bit pattern. Zeros are not written to pages that nothing has touched: those read as zero, since the
+  /// arena is private anonymous memory.
   /// table: | array | bytes pattern(32 bits)
   smet_routine fill;
 

@@ -539,21 +539,33 @@ TEST_F(RoutineTest, FillWritesThePatternAndNoMore) {
   EXPECT_EQ(at<uint8_t>(2)[10], 0xff);
 }
 
-TEST_F(RoutineTest, ZerosReplaceWhatWasThereAndTouchNoFreshHugePage) {
-  constexpr int64_t huge = 2 << 20, bytes = 5 * huge;
+TEST_F(RoutineTest, ZerosReplaceWhatWasThereAndTouchNoFreshPage) {
+  const int64_t page = sysconf(_SC_PAGESIZE), pages = 10'000, bytes = pages * page;
   auto *base = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(base, MAP_FAILED);
+  madvise(base, bytes, MADV_NOHUGEPAGE); // pages are counted below
   auto fillZero = [&](int64_t begin, int64_t end) {
     const int64_t table[] = {begin, end - begin, 0};
     return context->abi()->fill(context->abi(), base, table);
   };
+  auto resident = [&] {
+    std::vector<unsigned char> flags(pages);
+    EXPECT_EQ(mincore(base, bytes, flags.data()), 0);
+    return std::ranges::count_if(flags, [](unsigned char flag) { return flag & 1; });
+  };
   ASSERT_EQ(fillZero(0, bytes), SMET_OK);
-  std::vector<unsigned char> resident(bytes / sysconf(_SC_PAGESIZE));
-  ASSERT_EQ(mincore(base, bytes, resident.data()), 0);
-  EXPECT_GE(std::ranges::count(resident, 0) * sysconf(_SC_PAGESIZE), 4 * huge);
+  EXPECT_EQ(resident(), 0);
 
-  // Ends within pages, and ranges too short for a huge page.
-  for (auto [begin, end] : {std::pair(int64_t(192), bytes - 4), {4096 + 64, 4 * huge + 6}, {640, 641}, {huge, huge}}) {
+  const int64_t dirty[] = {100, page - 1, 6000 * page, 6001 * page + 7, bytes - 1};
+  for (int64_t i : dirty)
+    base[i] = 7;
+  ASSERT_EQ(fillZero(192, bytes), SMET_OK);
+  EXPECT_EQ(resident(), 4);
+  for (int64_t i : dirty)
+    EXPECT_EQ(base[i], i < 192 ? 7 : 0) << i;
+
+  // Ends within pages, and ranges within one.
+  for (auto [begin, end] : {std::pair(int64_t(192), bytes - 4), {page + 64, 4 * page + 6}, {640, 641}, {page, page}}) {
     std::memset(base, 7, bytes);
     ASSERT_EQ(fillZero(begin, end), SMET_OK);
     std::string_view all(base, bytes);
