@@ -8,6 +8,9 @@
 #include <cstring>
 #include <fstream>
 #include <immintrin.h>
+#include <new>
+#include <span>
+#include <sys/mman.h>
 
 namespace smet::bench {
 namespace {
@@ -43,13 +46,50 @@ double fmas(int64_t rounds) {
   return fmas128(rounds);
 }
 
-void readAll(const std::vector<uint64_t> &array, int64_t begin, int64_t end) {
-  uint64_t sums[8] = {};
-  for (int64_t i = begin; i + 8 <= end; i += 8)
-    for (int j = 0; j < 8; ++j)
-      sums[j] ^= array[i + j];
-  for (uint64_t sum : sums)
-    asm volatile("" : : "r"(sum));
+/// An array of ones on large pages, as the memory of a program is: with small ones, most of the time goes to finding
+/// addresses.
+class LargePages {
+public:
+  explicit LargePages(size_t bytes) : bytes(bytes) {
+    data = static_cast<float *>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (data == MAP_FAILED)
+      throw std::bad_alloc();
+    madvise(data, bytes, MADV_HUGEPAGE);
+    std::ranges::fill(numbers(), 1);
+  }
+  ~LargePages() { munmap(data, bytes); }
+  LargePages(const LargePages &) = delete;
+
+  std::span<float> numbers() const { return {data, bytes / sizeof(float)}; }
+
+private:
+  size_t bytes;
+  float *data;
+};
+
+/// Sums of the array, in vectors: narrower loads keep fewer lines of it under way at once.
+template <typename Vector> [[gnu::always_inline]] inline void sumAll(std::span<const float> array) {
+  constexpr size_t lanes = sizeof(Vector) / sizeof(float);
+  Vector sums[4] = {};
+  for (size_t i = 0; i + 4 * lanes <= array.size(); i += 4 * lanes)
+    for (int j = 0; j < 4; ++j)
+      sums[j] += *reinterpret_cast<const Vector *>(&array[i + j * lanes]);
+  for (const Vector &sum : sums)
+    asm volatile("" : : "m"(sum));
+}
+
+[[gnu::target("avx512f")]] void sumAll512(std::span<const float> array) { sumAll<__m512>(array); }
+[[gnu::target("avx2,fma")]] void sumAll256(std::span<const float> array) { sumAll<__m256>(array); }
+void sumAll128(std::span<const float> array) { sumAll<__m128>(array); }
+
+void readAll(std::span<const float> array) {
+  if (__builtin_cpu_supports("avx512f"))
+    sumAll512(array);
+  else if (__builtin_cpu_supports("avx2"))
+    sumAll256(array);
+  else
+    sumAll128(array);
 }
 
 std::string processorName() {
@@ -65,9 +105,10 @@ std::string processorName() {
 Machine Machine::measure(rt::ThreadPool &pool) {
   Machine machine{processorName(), pool.threads()};
   constexpr int tries = 20; // of a few milliseconds each: one of them finds the machine to itself
-  constexpr int64_t rounds = 1'000'000;
+  constexpr int64_t rounds = 1'000'000, piece = 1 << 10;
   std::vector<double> flops(pool.threads());
-  std::vector<uint64_t> array((256 << 20) / sizeof(uint64_t), 1);
+  LargePages pages(256 << 20);
+  std::span<const float> array = pages.numbers();
   for (int i = 0; i < tries; ++i) {
     double seconds = secondsOf([&] {
       pool.parallelFor(pool.threads(), [&](int64_t begin, int64_t end) {
@@ -76,9 +117,11 @@ Machine Machine::measure(rt::ThreadPool &pool) {
       });
     });
     machine.fmaPeak = std::max(machine.fmaPeak, flops[0] * pool.threads() / seconds);
-    seconds = secondsOf(
-        [&] { pool.parallelFor(int64_t(array.size()), [&](int64_t b, int64_t e) { readAll(array, b, e); }); });
-    machine.bandwidth = std::max(machine.bandwidth, double(array.size() * sizeof(uint64_t)) / seconds);
+    seconds = secondsOf([&] {
+      pool.parallelFor(int64_t(array.size() / piece),
+                       [&](int64_t b, int64_t e) { readAll(array.subspan(b * piece, (e - b) * piece)); });
+    });
+    machine.bandwidth = std::max(machine.bandwidth, double(array.size_bytes()) / seconds);
   }
   return machine;
 }
