@@ -2,6 +2,7 @@
 #include "smet/InitAll.h"
 
 #include "smet/Conversion/CPU.h"
+#include "smet/Conversion/Emulator.h"
 #include "smet/Conversion/Program.h"
 #include "smet/Conversion/Reference.h"
 #include "smet/Pipelines/Pipelines.h"

@@ -2,6 +2,7 @@
 #include "smet/Pipelines/Pipelines.h"
 
 #include "smet/Conversion/CPU.h"
+#include "smet/Conversion/Emulator.h"
 #include "smet/Conversion/Program.h"
 #include "smet/Conversion/Reference.h"
 #include "smet/Transforms/Passes.h"
@@ -10,6 +11,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -96,6 +98,29 @@ void smet::buildCPUPipeline(OpPassManager &pm, const CPUPipelineOptions &options
   buildMemoryPipeline(pm);
 }
 
+void smet::buildGPUToNVVMPipeline(OpPassManager &gpuModule) {
+  gpuModule.addPass(createCanonicalizerPass());
+  gpuModule.addPass(createCSEPass());
+  gpuModule.addPass(memref::createExpandStridedMetadataPass());
+  gpuModule.addPass(createLowerAffinePass());
+  gpuModule.addPass(arith::createArithExpandOpsPass());
+  gpuModule.addPass(createSCFToControlFlowPass());
+  gpuModule.addPass(createConvertVectorToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions nvvm;
+  nvvm.useBarePtrCallConv = true;
+  gpuModule.addPass(createConvertGpuOpsToNVVMOps(nvvm));
+  gpuModule.addPass(createReconcileUnrealizedCastsPass());
+  gpuModule.addPass(createCanonicalizerPass());
+  gpuModule.addPass(createCSEPass());
+}
+
+void smet::buildGPUToEmulatorPipeline(OpPassManager &pm, const EmulatorPipelineOptions &options) {
+  buildGPUToNVVMPipeline(pm.nest<gpu::GPUModuleOp>());
+  ConvertGPUToEmulatorPassOptions emulator;
+  emulator.check = options.check;
+  pm.addPass(createConvertGPUToEmulatorPass(emulator));
+}
+
 void smet::registerPipelines() {
   PassPipelineRegistration<>("smet-to-entry-points",
                              "a forward function becomes the entry points of a program (model level, tensors)",
@@ -109,4 +134,7 @@ void smet::registerPipelines() {
       "smet-to-cpu", "entry points to vector kernels on packed token tiles, and the arena", buildCPUPipeline);
   PassPipelineRegistration<>("smet-to-llvm", "what smet-to-reference or smet-to-cpu left becomes LLVM dialect",
                              buildLLVMPipeline);
+  PassPipelineRegistration<EmulatorPipelineOptions>("smet-gpu-to-emulator",
+                                                    "kernels of gpu.modules become functions of the host's emulator",
+                                                    buildGPUToEmulatorPipeline);
 }

@@ -129,6 +129,20 @@ enum smet_slot {
   SMET_SLOT_TRACE = 13,
 };
 
+struct smet_emulator;
+
+/// A GPU kernel of a program, an exported constant.
+struct smet_kernel {
+  const char *name;
+  /// For the target gpu-emulator: what a thread executes (runtime/emulator/Abi.h).
+  void (*emulated)(struct smet_emulator *emulator, void *const *arguments);
+  /// Of a block, besides what a launch asks for; that lies behind it.
+  int64_t shared_bytes;
+  /// What the sites in emulated code stand for: places in the source.
+  int64_t num_sites;
+  const char *const *sites;
+};
+
 /// An entry point of a program.
 typedef int32_t (*smet_entry)(smet_context *context, char *arena);
 

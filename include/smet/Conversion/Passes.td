@@ -215,4 +215,45 @@ def ExpandMathPass : Pass<"smet-expand-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// GPU kernels on the host
+//===----------------------------------------------------------------------===//
+
+def ConvertGPUToEmulatorPass : Pass<"smet-convert-gpu-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "kernels of the LLVM and NVVM dialects, as they go to PTX, become functions of the host's emulator";
+  let description = [{
+    Every kernel of a `gpu.module` becomes an `llvm.func @module.kernel(%emulator, %arguments)` of the module around it:
+    what one thread executes (runtime/emulator/Abi.h). Special registers are loaded from the emulator, globals of shared
+    memory get a place in the block's, and barriers, shuffles, `mma.sync`, `ldmatrix` and asynchronous copies are calls.
+    The constant `@module.kernel.kernel` is its smet_kernel (runtime/program/Abi.h): how much shared memory it takes,
+    what source location each site stands for.
+
+    With `check`, each load and store is announced by a call, with the kernel argument that its address comes from, and
+    floating-point operations are counted.
+
+    Errors: an instruction that the emulator does not have; functions that are no kernels; with `check`, accesses other
+    than loads and stores.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        %t = nvvm.read.ptx.sreg.tid.x : i32
+        nvvm.barrier0
+    // becomes
+    llvm.func @m.k(%emulator: !llvm.ptr, %arguments: !llvm.ptr) {
+      %0 = llvm.getelementptr %arguments[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+      %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+      %x = llvm.load %1 : !llvm.ptr -> !llvm.ptr<1>
+      %2 = llvm.getelementptr %emulator[0] : (!llvm.ptr) -> !llvm.ptr, i32
+      %t = llvm.load %2 : !llvm.ptr -> i32
+      ...
+      llvm.call %barrier(%emulator, %site, %id, %all) {convergent} : !llvm.ptr, (!llvm.ptr, i32, i32, i32) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"check", "check", "bool", "false", "announce every load and store, count operations">,
+  ];
+}
+
 #endif // SMET_CONVERSION_PASSES

@@ -42,6 +42,17 @@ void buildLLVMPipeline(mlir::OpPassManager &pm);
 void buildReferencePipeline(mlir::OpPassManager &pm);
 void buildCPUPipeline(mlir::OpPassManager &pm, const CPUPipelineOptions &options);
 
+/// Kernels of a gpu.module on memrefs of static shape to the LLVM and NVVM dialects, as they go to PTX: memrefs become
+/// bare pointers.
+void buildGPUToNVVMPipeline(mlir::OpPassManager &gpuModule);
+
+struct EmulatorPipelineOptions : mlir::PassPipelineOptions<EmulatorPipelineOptions> {
+  Option<bool> check{*this, "check", llvm::cl::desc("announce every load and store, count operations"),
+                     llvm::cl::init(false)};
+};
+/// The same, then to functions of the host.
+void buildGPUToEmulatorPipeline(mlir::OpPassManager &pm, const EmulatorPipelineOptions &options);
+
 /// Makes the pipelines known by name to smet-opt.
 void registerPipelines();
 
