@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,33 @@ static rt::Expected<std::pair<std::string, std::string>> commandOf(const std::st
 
 /// A pair of ends, the first for reading; closed in other children.
 static bool openPipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC) == 0; }
+
+/// While this lives, what the calling thread starts may use the first `count` of its processors only: libraries count
+/// threads by variables of their own, but none more than it has processors.
+class FewProcessors {
+public:
+  explicit FewProcessors(int64_t count) {
+    if (sched_getaffinity(0, sizeof(before), &before))
+      return;
+    cpu_set_t few;
+    CPU_ZERO(&few);
+    for (int cpu = 0; cpu < CPU_SETSIZE && count > 0; ++cpu)
+      if (CPU_ISSET(cpu, &before)) {
+        CPU_SET(cpu, &few);
+        --count;
+      }
+    isSet = sched_setaffinity(0, sizeof(few), &few) == 0;
+  }
+  ~FewProcessors() {
+    if (isSet)
+      sched_setaffinity(0, sizeof(before), &before);
+  }
+  FewProcessors(const FewProcessors &) = delete;
+
+private:
+  cpu_set_t before;
+  bool isSet = false;
+};
 
 rt::Status Peer::check(const std::string &what) {
   auto command = commandOf(what);
@@ -58,7 +86,11 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
   posix_spawnattr_t group; // of its own, so that all of it can be ended
   posix_spawnattr_init(&group);
   posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-  int error = posix_spawn(&peer->child, "/bin/sh", &actions, &group, const_cast<char **>(arguments), environ);
+  int error = 0;
+  {
+    FewProcessors few(job.at("threads").get<int64_t>());
+    error = posix_spawn(&peer->child, "/bin/sh", &actions, &group, const_cast<char **>(arguments), environ);
+  }
   posix_spawnattr_destroy(&group);
   posix_spawn_file_actions_destroy(&actions);
   close(request[0]);
@@ -82,6 +114,13 @@ Peer::~Peer() {
       std::fclose(end);
   if (child > 0) {
     kill(-child, SIGTERM); // it may be in the middle of a measurement, and has nothing to save
+    constexpr int tries = 100, microseconds = 10'000;
+    for (int i = 0; i < tries; ++i) {
+      if (waitpid(child, nullptr, WNOHANG) == child)
+        return;
+      usleep(microseconds);
+    }
+    kill(-child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
 }

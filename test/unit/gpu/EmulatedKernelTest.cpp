@@ -117,10 +117,10 @@ protected:
 };
 
 TEST_F(EmulatedKernel, SumsByShufflesAndSharedMemory) {
-  std::vector<float> x(256), y(4);
-  for (size_t i = 0; i < x.size(); ++i)
+  alignas(32) float x[256], y[4];
+  for (int i = 0; i < 256; ++i)
     x[i] = float(i * 7 % 31) - 11;
-  buffers = {{x.data(), 1024}, {y.data(), 16}};
+  buffers = {{x, sizeof(x)}, {y, sizeof(y)}};
   for (bool check : {false, true})
     for (uint64_t seed : {1, 2}) {
       KernelCounters counters;
