@@ -58,6 +58,10 @@ Expected<std::unique_ptr<TargetMachine>> smet::createTargetMachine(StringRef cpu
       features.AddFeature(name, enabled);
   } else if (Error unknown = checkProcessor(*target, triple, cpu)) {
     return std::move(unknown);
+  } else if (triple.isX86()) {
+    // The runtime cannot look for these (runtime/program/InstructionSets.h) and would not refuse a program with them.
+    for (StringRef name : {"avx10.1", "avx10.2", "ccmp", "cf", "egpr", "movrs", "ndd", "nf", "ppx", "push2pop2", "zu"})
+      features.AddFeature(name, false);
   }
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Standard; // contraction is marked where it is allowed

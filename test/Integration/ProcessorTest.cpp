@@ -62,5 +62,16 @@ TEST_F(ProcessorTest, UnknownOnesAreRefused) {
   expect("smet train --config small.toml --cpu \"\"", 1, {"--cpu: expected a name"});
 }
 
+// A newer processor: the program runs, or is refused with what is missing; it does not end by an illegal instruction.
+TEST_F(ProcessorTest, NewerOnesRunOrAreRefused) {
+  for (const char *cpu : {"diamondrapids", "novalake", "znver5"}) {
+    int status = train(std::string("--steps 1 --cpu ") + cpu + " --out " + cpu);
+    if (status != 0) {
+      EXPECT_EQ(status, 1) << cpu << ": " << output;
+      EXPECT_THAT(output, ::testing::HasSubstr("this machine lacks")) << cpu;
+    }
+  }
+}
+
 } // namespace
 } // namespace smet::test
