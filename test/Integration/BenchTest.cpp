@@ -111,11 +111,15 @@ TEST_F(BenchTest, BadInput) {
 
 // What would only show at the end, or not at all, is told before anything is measured.
 TEST_F(BenchTest, RefusedBeforeMeasuring) {
+  writeModel("heads.json", {{"head_dim", -8}});
   for (const char *command :
        {"linear --baseline none --baseline f32", "linear --baseline onednn --baseline nowhere.so",
         "linear --json nowhere/out.json", "linear --json .", "step --model model.json --json nowhere/out.json",
         "step --model model.json --baseline onednn", "step --model model.json --baseline none",
-        "step --model model.json --method dense --block 7x7", "topology --model model.json --threads -1"}) {
+        "step --model model.json --method dense --block 7x7", "topology --model model.json --threads -1",
+        "linear --baseline onednn --baseline onednn", "linear --json /proc/out.json",
+        "layer --model heads.json",
+        "linear --shape 9223372036854775807x16"}) {
     EXPECT_EQ(run(fmt::format("smet-bench {}", command)), 1) << command << "\n" << output;
     EXPECT_TRUE(output.starts_with("smet-bench: error: ")) << command << "\n" << output;
     EXPECT_EQ(std::ranges::count(output, '\n'), 1) << command << "\n" << output;
@@ -123,6 +127,30 @@ TEST_F(BenchTest, RefusedBeforeMeasuring) {
   expect("smet-bench step --model model.json --baseline onednn", 1, {"NAME=COMMAND", "torch_step.py", "f32"});
   expect("smet-bench step --model model.json --method dense --density 0.5", 1,
          {"--density means nothing with --method dense; leave it out"});
+  expect("smet-bench linear --baseline onednn --baseline onednn", 1, {"two --baseline are named 'onednn'"});
+  expect("smet-bench linear --json /proc/out.json", 1, {"--json: cannot write '/proc/out.json'"});
+  expect("smet-bench layer --model heads.json", 1, {"heads of -8", "must be positive"});
+  expect("smet-bench linear --shape 9223372036854775807x16", 1, {"at most 2147483647 rows and columns"});
+  expect("smet-bench linear --shape 1000000x1000000", 1,
+         {"has 62500 x 62500 blocks of 16x16, more than a 32-bit index can count"});
+}
+
+// Peers that do not answer, or do not end, do not keep us.
+TEST_F(BenchTest, PeersThatStay) {
+  const std::string linear = "smet-bench linear --shape 64x96 --tokens 64 --baseline ";
+  expect(linear + "'half=read job; echo ready; read a; printf 0.5; sleep 1000'", 1,
+         {"half: the line '0.5' was not ended within 5 seconds"});
+  expect(linear + "'deaf=trap \"\" TERM; sleep 1000 & echo $! $$ > ids; echo error: no data; wait'", 1,
+         {"deaf: error: no data"});
+  std::istringstream ids(rt::readFile(folder / "ids").value_or(""));
+  int count = 0;
+  for (std::string id; ids >> id; ++count) {
+    auto runs = [&] { return !rt::readFile("/proc/" + id + "/cmdline").value_or("").empty(); };
+    for (int i = 0; i < 400 && runs(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(runs()) << id << " goes on";
+  }
+  EXPECT_EQ(count, 2);
 }
 
 TEST_F(BenchTest, LibrariesServeOnlyTheirJobs) {
@@ -151,11 +179,9 @@ TEST_F(BenchTest, ProcessorAndThreads) {
   }
 }
 
-// Why the compiler refuses, and programs where those of smet are.
+// Programs where those of smet are.
 TEST_F(BenchTest, CompilesAsSmetDoes) {
   useOwnCache();
-  expect("smet-bench linear --shape 1000000x1000000 --tokens 64 --baseline none", 1,
-         {"the module cannot be parsed", "topology: 62500 x 62500 blocks are more than a 32-bit index can count"});
   expect("smet-bench linear --shape 64x96 --tokens 64 --rounds 1 --baseline none", 0, {"compiled 3 kernels"});
   namespace fs = std::filesystem;
   EXPECT_TRUE(fs::is_directory(folder / "cache/smet/programs/kernels"));

@@ -133,12 +133,25 @@ std::string nearestBlocks(const Job &job) {
   return blocks;
 }
 
+/// What the compiler would refuse in words about a module.
+rt::Status checkShape(const Job &job, const Shape &s) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (s.rows > most || s.cols > most)
+    return rt::fail("a {}x{} matrix is too large: there are at most {} rows and columns", s.rows, s.cols, most);
+  if (s.rows % job.blockRows || s.cols % job.blockCols)
+    return rt::fail("blocks of {}x{} do not divide a {}x{} matrix; the nearest blocks that divide all: {}",
+                    job.blockRows, job.blockCols, s.rows, s.cols, nearestBlocks(job));
+  int64_t rowBlocks = s.rows / job.blockRows, colBlocks = s.cols / job.blockCols;
+  if (rowBlocks * colBlocks > most)
+    return rt::fail("a {}x{} matrix has {} x {} blocks of {}x{}, more than a 32-bit index can count; use larger blocks",
+                    s.rows, s.cols, rowBlocks, colBlocks, job.blockRows, job.blockCols);
+  return {};
+}
+
 rt::Status check(const LinearOptions &options) {
-  const Job &job = options.job;
-  for (const Shape &s : job.layers)
-    if (s.rows % job.blockRows || s.cols % job.blockCols)
-      return rt::fail("blocks of {}x{} do not divide a {}x{} matrix; the nearest blocks that divide all: {}",
-                      job.blockRows, job.blockCols, s.rows, s.cols, nearestBlocks(job));
+  for (const Shape &shape : options.job.layers)
+    if (rt::Status sound = checkShape(options.job, shape); !sound)
+      return sound;
   for (const std::string &baseline : options.baselines) {
     if (baseline == "none" && options.baselines.size() > 1)
       return rt::fail("--baseline none stands alone; leave it or the others out");
@@ -147,7 +160,7 @@ rt::Status check(const LinearOptions &options) {
     if (rt::Status known = Peer::check(baseline); !known)
       return known;
   }
-  return {};
+  return Peer::checkNames(options.baselines);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "runtime/support/Interrupt.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -17,16 +18,20 @@ namespace smet::bench {
 
 namespace fs = std::filesystem;
 
-/// The command line of a peer for the shell, and its name.
-static rt::Expected<std::pair<std::string, std::string>> commandOf(const std::string &what) {
+static std::string nameOf(const std::string &what) {
+  size_t equals = what.find('=');
+  return equals == std::string::npos ? fs::path(what).filename().string() : what.substr(0, equals);
+}
+
+/// The command line of a peer for the shell.
+static rt::Expected<std::string> commandOf(const std::string &what) {
   if (size_t equals = what.find('='); equals != std::string::npos)
-    return std::pair(what.substr(0, equals), what.substr(equals + 1));
+    return what.substr(equals + 1);
   std::error_code error;
   std::string self = fs::read_symlink("/proc/self/exe", error).string();
   if (what != "onednn" && !fs::exists(what, error))
     return rt::fail("--baseline {}: not 'onednn', a shared library or NAME=COMMAND", what);
-  std::string name = what == "onednn" ? what : fs::path(what).filename().string();
-  return std::pair(name, fmt::format("exec '{}' serve --library '{}'", self, what));
+  return fmt::format("exec '{}' serve --library '{}'", self, what);
 }
 
 /// A pair of ends, the first for reading; closed in other children.
@@ -64,13 +69,22 @@ rt::Status Peer::check(const std::string &what) {
   return command ? rt::Status() : std::unexpected(command.error());
 }
 
+rt::Status Peer::checkNames(const std::vector<std::string> &baselines) {
+  for (auto it = baselines.begin(); it != baselines.end(); ++it)
+    for (auto before = baselines.begin(); before != it; ++before)
+      if (nameOf(*before) == nameOf(*it))
+        return rt::fail("two --baseline are named '{}'; leave one out, or give it another name: NAME=COMMAND",
+                        nameOf(*it));
+  return {};
+}
+
 rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const nlohmann::json &job) {
   auto command = commandOf(what);
   if (!command)
     return std::unexpected(command.error());
   signal(SIGPIPE, SIG_IGN); // a peer that has ended is an error message
   std::unique_ptr<Peer> peer(new Peer);
-  peer->theName = command->first;
+  peer->theName = nameOf(what);
   int request[2], answer[2];
   if (!openPipe(request) || !openPipe(answer))
     return rt::fail("cannot open a pipe: {}", std::strerror(errno));
@@ -81,7 +95,7 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
   // Between its measurements a peer must not spin: others are measured then.
   std::string script = fmt::format("export OMP_NUM_THREADS={0} MKL_NUM_THREADS={0} OMP_WAIT_POLICY=passive "
                                    "KMP_BLOCKTIME=0 OMP_DYNAMIC=false MKL_DYNAMIC=false; {1}",
-                                   job.at("threads").get<int64_t>(), command->second);
+                                   job.at("threads").get<int64_t>(), *command);
   const char *arguments[] = {"sh", "-c", script.c_str(), nullptr};
   posix_spawnattr_t group; // of its own, so that all of it can be ended
   posix_spawnattr_init(&group);
@@ -96,8 +110,7 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
   close(request[0]);
   close(answer[1]);
   peer->to = fdopen(request[1], "w");
-  peer->from = fdopen(answer[0], "r");
-  setvbuf(peer->from, nullptr, _IONBF, 0); // what poll does not see must not be waiting here
+  peer->from = answer[0];
   if (error)
     return rt::fail("{} cannot be started: {}", peer->theName, std::strerror(error));
   auto ready = peer->ask(job.dump());
@@ -109,47 +122,57 @@ rt::Expected<std::unique_ptr<Peer>> Peer::start(const std::string &what, const n
 }
 
 Peer::~Peer() {
-  for (std::FILE *end : {to, from})
-    if (end)
-      std::fclose(end);
-  if (child > 0) {
-    kill(-child, SIGTERM); // it may be in the middle of a measurement, and has nothing to save
-    constexpr int tries = 100, microseconds = 10'000;
-    for (int i = 0; i < tries; ++i) {
-      if (waitpid(child, nullptr, WNOHANG) == child)
-        return;
-      usleep(microseconds);
-    }
-    kill(-child, SIGKILL);
-    waitpid(child, nullptr, 0);
+  if (to)
+    std::fclose(to);
+  if (from >= 0)
+    close(from);
+  if (child <= 0)
+    return;
+  kill(-child, SIGTERM); // it may be in the middle of a measurement, and has nothing to save
+  constexpr int tries = 100, microseconds = 10'000;
+  siginfo_t info = {};
+  for (int i = 0; i < tries; ++i) {
+    // While it is not waited for, its group keeps its number.
+    if (waitid(P_PID, id_t(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child)
+      break;
+    usleep(microseconds);
   }
+  kill(-child, SIGKILL); // what does not end by the first signal, children of its own included
+  waitpid(child, nullptr, 0);
 }
 
-rt::Status Peer::waitForAnswer() const {
-  pollfd answer{fileno(from), POLLIN, 0};
+rt::Expected<std::string> Peer::readLine() const {
+  using Clock = std::chrono::steady_clock;
   constexpr int milliseconds = 100;
-  while (poll(&answer, 1, milliseconds) <= 0)
-    if (rt::Status going = rt::checkInterrupt("measuring"); !going)
-      return going;
-  return {};
+  constexpr std::chrono::seconds limit(5);
+  std::string line;
+  Clock::time_point begun;
+  while (!line.ends_with('\n')) {
+    pollfd answer{from, POLLIN, 0};
+    char next = 0;
+    if (poll(&answer, 1, milliseconds) > 0) {
+      if (read(from, &next, 1) <= 0)
+        return rt::fail("{} ended; its messages are above", theName);
+      if (line.empty())
+        begun = Clock::now();
+      line += next;
+    } else if (rt::Status going = rt::checkInterrupt("measuring"); !going) {
+      return std::unexpected(going.error());
+    }
+    if (!line.empty() && Clock::now() - begun > limit)
+      return rt::fail("{}: the line '{}' was not ended within {} seconds; an answer is a whole line, flushed", theName,
+                      line, limit.count());
+  }
+  line.pop_back();
+  return line;
 }
 
 rt::Expected<std::string> Peer::ask(const std::string &line) {
   std::fprintf(to, "%s\n", line.c_str());
   std::fflush(to);
-  if (rt::Status answered = waitForAnswer(); !answered)
-    return std::unexpected(answered.error());
-  char *text = nullptr;
-  size_t size = 0;
-  ssize_t length = getline(&text, &size, from);
-  std::string answer(text ? text : "", length > 0 ? size_t(length) : 0);
-  std::free(text);
-  while (!answer.empty() && answer.back() == '\n')
-    answer.pop_back();
-  if (length <= 0)
-    return rt::fail("{} ended; its messages are above", theName);
-  if (answer.starts_with("error"))
-    return rt::fail("{}: {}", theName, answer);
+  auto answer = readLine();
+  if (answer && answer->starts_with("error"))
+    return rt::fail("{}: {}", theName, *answer);
   return answer;
 }
 

@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace smet::bench {
 
@@ -34,6 +35,9 @@ public:
   static rt::Expected<std::unique_ptr<Peer>> start(const std::string &what, const nlohmann::json &job);
   /// Whether `what` is one of these, before time is spent on measuring.
   static rt::Status check(const std::string &what);
+  /// Refuses two of one name, whose results could not be told apart.
+  static rt::Status checkNames(const std::vector<std::string> &baselines);
+  /// Ends it and what it has started, by force if it does not end in a second.
   ~Peer();
   Peer(const Peer &) = delete;
 
@@ -43,12 +47,14 @@ public:
 
 private:
   Peer() = default;
-  rt::Status waitForAnswer() const;
+  /// Waits as long as it works, but not in the middle of a line.
+  rt::Expected<std::string> readLine() const;
   rt::Expected<std::string> ask(const std::string &line);
 
   std::string theName;
   pid_t child = 0;
-  std::FILE *to = nullptr, *from = nullptr;
+  std::FILE *to = nullptr;
+  int from = -1;
 };
 
 /// The peer of a dense library: serves stdin until it ends.

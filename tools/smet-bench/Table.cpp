@@ -23,11 +23,9 @@ void Table::print() const {
   }
 }
 
-/// Three digits that count.
-static std::string number(double value) {
-  return value >= 100  ? fmt::format("{:.0f}", value)
-         : value >= 10 ? fmt::format("{:.1f}", value)
-                       : fmt::format("{:.2f}", value);
+std::string number(double value) {
+  int before = std::isnormal(value) ? int(std::floor(std::log10(std::abs(value)))) : 0; // digits, less one
+  return fmt::format("{:.{}f}", value, std::max(2 - before, 0));
 }
 
 std::string spread(const Series &series, double scale) {

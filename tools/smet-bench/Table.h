@@ -21,6 +21,9 @@ struct Table {
   void print() const;
 };
 
+/// Three digits that count, or all before the point.
+std::string number(double value);
+
 /// "12.3 (12.1..13.0)": median, least and largest value times `scale`.
 std::string spread(const Series &series, double scale = 1);
 

@@ -54,8 +54,7 @@ rt::Expected<int> runTopology(const StepOptions &options, const std::string &tit
     total += row.seconds;
   for (const rt::Profile::Row &row : profile.byOp()) {
     double seconds = row.seconds / double(options.steps);
-    table.rows.push_back(
-        {row.name, fmt::format("{:.2f}", seconds * 1e3), fmt::format("{:.0f} %", 100 * row.seconds / total)});
+    table.rows.push_back({row.name, number(seconds * 1e3), fmt::format("{:.0f} %", 100 * row.seconds / total)});
     parts[row.name] = seconds;
   }
   table.print();

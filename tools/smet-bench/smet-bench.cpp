@@ -10,7 +10,6 @@
 #include "runtime/support/Interrupt.h"
 
 #include <charconv>
-#include <cstring>
 #include <thread>
 #include <unistd.h>
 
@@ -61,13 +60,10 @@ static std::string checkThreads(const std::string &text) {
 
 /// Results are written last; whether they can be is asked first.
 static std::string checkResultsFile(const std::string &file) {
-  std::error_code error;
-  if (file.empty() || std::filesystem::is_directory(file, error))
-    return "'" + file + "' does not name a file";
-  std::string folder = (std::filesystem::absolute(file, error).parent_path() / "").string();
-  return access(folder.c_str(), W_OK) == 0
-             ? ""
-             : fmt::format("cannot write '{}': {}: {}", file, folder, std::strerror(errno));
+  if (file.empty())
+    return "'' does not name a file";
+  auto dropped = rt::AtomicFile::create(file);
+  return dropped ? "" : dropped.error().message;
 }
 
 /// What linear and layer have in common.
@@ -135,7 +131,10 @@ static rt::Expected<std::vector<Shape>> layerShapes(const std::string &model) {
   if (hidden <= 0 || ffn <= 0 || heads <= 0 || kvHeads <= 0)
     return rt::fail("--model {}: hidden_size, intermediate_size or the numbers of heads are missing or not positive",
                     model);
-  int64_t head = size("head_dim", hidden / heads);
+  int64_t head = size("head_dim", hidden / heads), most = std::numeric_limits<int32_t>::max();
+  if (head <= 0 || head > most || heads > most || kvHeads > most)
+    return rt::fail("--model {}: heads of {} ({} and {} of them) must be positive and at most {}", model, head, heads,
+                    kvHeads, most);
   return std::vector<Shape>{{heads * head, hidden},
                             {kvHeads * head, hidden},
                             {kvHeads * head, hidden},
@@ -247,7 +246,7 @@ int main(int argc, char **argv) {
   addTrainOption(*step, training, "--method", "method", "METHOD", "smet, static or dense");
   step->add_option("--baseline", training.baselines,
                    "what is measured beside it, repeatable: NAME=COMMAND of a program that trains the dense model (see "
-                   "benchmarks/peers), f32 (the same with everything in f32)")
+                   "benchmarks/peers), f32 (the same with everything in f32))")
       ->type_name("WHAT");
   step->callback([&] { command = withModel(runStep, "a training step of "); });
 
