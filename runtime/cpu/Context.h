@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace smet::rt {
 
@@ -34,6 +35,8 @@ public:
   static Context &of(smet_context *context);
 
   ThreadPool &pool() { return *thePool; }
+  /// Replaces the pool, between calls; returns the old one.
+  ThreadPool &exchangePool(ThreadPool &pool) { return *std::exchange(thePool, &pool); }
   /// Who hears of the calls of entry points; null: nobody.
   void setTrace(Trace *trace);
   /// The last message that a routine wrote.

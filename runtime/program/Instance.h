@@ -27,6 +27,9 @@ public:
   /// Runs an entry point to its end; its calls' times are added to `profile`, if given, which is that entry point's.
   Expected<Outcome> run(std::string_view entry, Profile *profile = nullptr);
 
+  /// What runs from now on uses this pool, which must outlive the instance; the one so far.
+  ThreadPool &exchangePool(ThreadPool &pool) { return context->exchangePool(pool); }
+
   const Manifest &manifest() const { return program.manifest(); }
   Arena &arena() { return theArena; }
 

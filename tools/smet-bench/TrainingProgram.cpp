@@ -60,6 +60,13 @@ rt::Expected<double> TrainingProgram::step(rt::Profile *profile) {
   return run("train_step", profile);
 }
 
+rt::Expected<double> TrainingProgram::stepOn(rt::ThreadPool &pool, rt::Profile *profile) {
+  rt::ThreadPool &own = instance->exchangePool(pool);
+  rt::Expected<double> seconds = step(profile);
+  instance->exchangePool(own);
+  return seconds;
+}
+
 rt::Expected<double> TrainingProgram::updateTopology(double pruneRate, rt::Profile *profile) {
   (*instance->arena().tensor<int64_t>("update"))[0] = ++updates;
   (*instance->arena().tensor<double>("prune_rate"))[0] = pruneRate;

@@ -17,6 +17,8 @@ public:
   const rt::Manifest &manifest() const { return instance->manifest(); }
   /// Seconds of the next training step, which must have a finite loss; its calls are added to `profile`, if given.
   rt::Expected<double> step(rt::Profile *profile = nullptr);
+  /// The same on the threads of another pool.
+  rt::Expected<double> stepOn(rt::ThreadPool &pool, rt::Profile *profile = nullptr);
   /// Seconds of a topology update that replaces this share of the blocks.
   rt::Expected<double> updateTopology(double pruneRate, rt::Profile *profile = nullptr);
 

@@ -1,6 +1,6 @@
 //===- ThreadPoolTest.cpp -------------------------------------------------===//
 
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/Context.h"
 
 #include <gtest/gtest.h>
 
@@ -103,4 +103,21 @@ TEST(ThreadPool, CountIsChecked) {
   auto negative = ThreadPool::create(-2);
   ASSERT_FALSE(negative);
   EXPECT_NE(negative.error().message.find("-2 threads"), std::string::npos);
+}
+
+// A pool of one runs a loop in one piece, others in several.
+TEST(ContextTest, RunsOnThePoolOfTheMoment) {
+  auto one = ThreadPool::create(1).value(), two = ThreadPool::create(2).value();
+  auto context = Context::create(*two).value();
+  auto pieces = [&] {
+    std::atomic<int> count = 0;
+    auto body = [](void *env, int64_t, int64_t) { ++*static_cast<std::atomic<int> *>(env); };
+    context->abi()->parallel_for(context->abi(), body, &count, 100);
+    return count.load();
+  };
+  EXPECT_GT(pieces(), 1);
+  EXPECT_EQ(&context->exchangePool(*one), two.get());
+  EXPECT_EQ(pieces(), 1);
+  EXPECT_EQ(&context->exchangePool(*two), one.get());
+  EXPECT_GT(pieces(), 1);
 }
