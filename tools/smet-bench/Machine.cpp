@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <fstream>
 #include <immintrin.h>
 #include <new>
 #include <span>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace smet::bench {
 namespace {
@@ -46,8 +46,25 @@ double fmas(int64_t rounds) {
   return fmas128(rounds);
 }
 
-/// An array of ones on large pages, as the memory of a program is: with small ones, most of the time goes to finding
-/// addresses.
+/// Bytes of memory that programs can still have.
+size_t availableBytes() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("MemAvailable:"))
+      return std::strtoull(line.c_str() + line.find(':') + 1, nullptr, 10) << 10;
+  return size_t(sysconf(_SC_AVPHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE));
+}
+
+/// Of an array that hardly any of stays in the last cache: four times its size, but no more than a quarter of the
+/// memory. Not every system says how large the cache is. Both halves begin on a large page.
+size_t arrayBytes() {
+  constexpr long leastCache = long(64) << 20;
+  constexpr size_t pages = size_t(4) << 20;
+  size_t wanted = std::min(4 * size_t(std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), leastCache)), availableBytes() / 4);
+  return std::max(wanted / pages, size_t(1)) * pages;
+}
+
+/// An array on large pages, as the memory of a program is: with small ones, most of the time goes to finding addresses.
 class LargePages {
 public:
   explicit LargePages(size_t bytes) : bytes(bytes) {
@@ -56,7 +73,6 @@ public:
     if (data == MAP_FAILED)
       throw std::bad_alloc();
     madvise(data, bytes, MADV_HUGEPAGE);
-    std::ranges::fill(numbers(), 1);
   }
   ~LargePages() { munmap(data, bytes); }
   LargePages(const LargePages &) = delete;
@@ -68,28 +84,45 @@ private:
   float *data;
 };
 
-/// Sums of the array, in vectors: narrower loads keep fewer lines of it under way at once.
-template <typename Vector> [[gnu::always_inline]] inline void sumAll(std::span<const float> array) {
-  constexpr size_t lanes = sizeof(Vector) / sizeof(float);
-  Vector sums[4] = {};
-  for (size_t i = 0; i + 4 * lanes <= array.size(); i += 4 * lanes)
-    for (int j = 0; j < 4; ++j)
-      sums[j] += *reinterpret_cast<const Vector *>(&array[i + j * lanes]);
+// The streams take whole vectors: narrower ones keep fewer lines of memory under way at once.
+
+/// The sum of x, from several places at once, since the processor fetches ahead within a page only.
+template <typename Vector> [[gnu::always_inline]] inline void sumAll(std::span<const float> x) {
+  constexpr size_t places = 8, lanes = sizeof(Vector) / sizeof(float);
+  Vector sums[places] = {};
+  for (size_t i = 0, part = x.size() / places; i + lanes <= part; i += lanes)
+    for (size_t j = 0; j < places; ++j)
+      sums[j] += *reinterpret_cast<const Vector *>(&x[j * part + i]);
   for (const Vector &sum : sums)
     asm volatile("" : : "m"(sum));
 }
 
-[[gnu::target("avx512f")]] void sumAll512(std::span<const float> array) { sumAll<__m512>(array); }
-[[gnu::target("avx2,fma")]] void sumAll256(std::span<const float> array) { sumAll<__m256>(array); }
-void sumAll128(std::span<const float> array) { sumAll<__m128>(array); }
+/// y = a x + y.
+template <typename Vector> [[gnu::always_inline]] inline void addScaled(std::span<const float> x, std::span<float> y) {
+  constexpr size_t lanes = sizeof(Vector) / sizeof(float);
+  for (size_t i = 0; i + lanes <= x.size(); i += lanes) {
+    auto &sum = *reinterpret_cast<Vector *>(&y[i]);
+    sum = 0.5f * *reinterpret_cast<const Vector *>(&x[i]) + sum;
+  }
+}
 
-void readAll(std::span<const float> array) {
+[[gnu::target("avx512f")]] void sum512(std::span<const float> x) { sumAll<__m512>(x); }
+[[gnu::target("avx2,fma")]] void sum256(std::span<const float> x) { sumAll<__m256>(x); }
+void sum128(std::span<const float> x) { sumAll<__m128>(x); }
+[[gnu::target("avx512f")]] void add512(std::span<const float> x, std::span<float> y) { addScaled<__m512>(x, y); }
+[[gnu::target("avx2,fma")]] void add256(std::span<const float> x, std::span<float> y) { addScaled<__m256>(x, y); }
+void add128(std::span<const float> x, std::span<float> y) { addScaled<__m128>(x, y); }
+
+void read(std::span<const float> x) {
   if (__builtin_cpu_supports("avx512f"))
-    sumAll512(array);
-  else if (__builtin_cpu_supports("avx2"))
-    sumAll256(array);
-  else
-    sumAll128(array);
+    return sum512(x);
+  __builtin_cpu_supports("fma") ? sum256(x) : sum128(x);
+}
+
+void update(std::span<const float> x, std::span<float> y) {
+  if (__builtin_cpu_supports("avx512f"))
+    return add512(x, y);
+  __builtin_cpu_supports("fma") ? add256(x, y) : add128(x, y);
 }
 
 std::string processorName() {
@@ -102,37 +135,55 @@ std::string processorName() {
 
 } // namespace
 
+/// The greatest rate of some tries, one of which finds the machine to itself: amount / seconds of body().
+static double greatestRate(int tries, double amount, auto &&body) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < tries; ++i)
+    least = std::min(least, secondsOf(body));
+  return amount / least;
+}
+
 Machine Machine::measure(rt::ThreadPool &pool) {
   Machine machine{processorName(), pool.threads()};
-  constexpr int tries = 20; // of a few milliseconds each: one of them finds the machine to itself
-  constexpr int64_t rounds = 1'000'000, piece = 1 << 10;
-  std::vector<double> flops(pool.threads());
-  LargePages pages(256 << 20);
-  std::span<const float> array = pages.numbers();
-  for (int i = 0; i < tries; ++i) {
-    double seconds = secondsOf([&] {
-      pool.parallelFor(pool.threads(), [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t)
-          flops[t] = fmas(rounds) * rounds;
-      });
+  constexpr int64_t rounds = 1'000'000;
+  double flops = fmas(1) * rounds * pool.threads();
+  machine.fmaPeak = greatestRate(20, flops, [&] { // of a few milliseconds each
+    pool.parallelFor(pool.threads(), [](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        fmas(rounds);
     });
-    machine.fmaPeak = std::max(machine.fmaPeak, flops[0] * pool.threads() / seconds);
-    seconds = secondsOf([&] {
-      pool.parallelFor(int64_t(array.size() / piece),
-                       [&](int64_t b, int64_t e) { readAll(array.subspan(b * piece, (e - b) * piece)); });
-    });
-    machine.bandwidth = std::max(machine.bandwidth, double(array.size_bytes()) / seconds);
-  }
+  });
+
+  LargePages pages(arrayBytes());
+  std::span<float> all = pages.numbers(), x = all.first(all.size() / 2), y = all.subspan(all.size() / 2, x.size());
+  constexpr int64_t piece = 1 << 16; // floats
+  auto inPieces = [&](std::span<float> array, auto &&body) {
+    pool.parallelFor(int64_t(array.size()) / piece,
+                     [&](int64_t begin, int64_t end) { body(size_t(begin * piece), size_t((end - begin) * piece)); });
+  };
+  inPieces(all, [&](size_t begin, size_t count) { std::ranges::fill(all.subspan(begin, count), 1); });
+  constexpr int tries = 8; // of some tens of milliseconds each
+  machine.readBandwidth = greatestRate(tries, double(all.size_bytes()), [&] {
+    inPieces(all, [&](size_t begin, size_t count) { read(all.subspan(begin, count)); });
+  });
+  machine.updateBandwidth = greatestRate(tries, 3.0 * double(x.size_bytes()), [&] {
+    inPieces(x, [&](size_t begin, size_t count) { update(x.subspan(begin, count), y.subspan(begin, count)); });
+  });
   return machine;
 }
 
 std::string Machine::describe() const {
-  return fmt::format("{}, {} thread{}: FMA peak {:.0f} GFLOP/s, reads {:.1f} GB/s", processor, threads,
-                     threads == 1 ? "" : "s", fmaPeak / 1e9, bandwidth / 1e9);
+  return fmt::format("{}, {} thread{}: FMA peak {:.0f} GFLOP/s, reads {:.1f} GB/s, reads and writes {:.1f} GB/s",
+                     processor, threads, threads == 1 ? "" : "s", fmaPeak / 1e9, readBandwidth / 1e9,
+                     updateBandwidth / 1e9);
 }
 
 nlohmann::json Machine::toJson() const {
-  return {{"processor", processor}, {"threads", threads}, {"fma_peak", fmaPeak}, {"bandwidth", bandwidth}};
+  return {{"processor", processor},
+          {"threads", threads},
+          {"fma_peak", fmaPeak},
+          {"read_bandwidth", readBandwidth},
+          {"update_bandwidth", updateBandwidth}};
 }
 
 } // namespace smet::bench

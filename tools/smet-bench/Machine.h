@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace smet::bench {
@@ -14,8 +15,12 @@ namespace smet::bench {
 struct Machine {
   std::string processor; ///< its name
   int threads = 1;
-  double fmaPeak = 0;   ///< f32 FMAs in registers, FLOP/s
-  double bandwidth = 0; ///< bytes/s read from an array of 256 MiB, beyond the caches of most machines
+  double fmaPeak = 0;         ///< f32 FMAs in registers, FLOP/s
+  double readBandwidth = 0;   ///< bytes/s of the sum of an array of four times the last-level cache
+  double updateBandwidth = 0; ///< bytes/s, read and written, of y = a x + y on the halves of this array
+
+  /// What an op's bytes are held against: the larger one.
+  double bandwidth() const { return std::max(readBandwidth, updateBandwidth); }
 
   static Machine measure(rt::ThreadPool &pool);
   std::string describe() const;

@@ -27,7 +27,7 @@ std::vector<Part> partsOf(const rt::Profile &profile, int64_t steps, const Machi
   std::vector<Part> parts;
   for (const rt::Profile::Row &row : profile.byOp()) {
     double n = double(steps), flops = double(row.flops) / n, bytes = double(row.bytes) / n;
-    double roofline = std::max(flops / machine.fmaPeak, bytes / machine.bandwidth);
+    double roofline = std::max(flops / machine.fmaPeak, bytes / machine.bandwidth());
     parts.push_back({row.name, row.seconds / n, double(row.calls) / n, flops, bytes, roofline});
   }
   return parts;
