@@ -2,15 +2,14 @@
 #include "Step.h"
 
 #include "Machine.h"
+#include "Memory.h"
 #include "Peer.h"
 #include "Table.h"
 #include "TrainingProgram.h"
 
 #include "runtime/support/Print.h"
 
-#include <fstream>
 #include <optional>
-#include <unistd.h>
 
 namespace smet::bench {
 namespace {
@@ -22,16 +21,6 @@ struct Part {
   double roofline;                     ///< seconds at the machine's limits
   bool isSparseLinear() const { return op == "smet.spmm" || op == "smet.sddmm" || op == "smet.sddmm_adam"; }
 };
-
-std::vector<Part> partsOf(const rt::Profile &profile, int64_t steps, const Machine &machine) {
-  std::vector<Part> parts;
-  for (const rt::Profile::Row &row : profile.byOp()) {
-    double n = double(steps), flops = double(row.flops) / n, bytes = double(row.bytes) / n;
-    double roofline = std::max(flops / machine.fmaPeak, bytes / machine.bandwidth());
-    parts.push_back({row.name, row.seconds / n, double(row.calls) / n, flops, bytes, roofline});
-  }
-  return parts;
-}
 
 /// The sum of the parts that `wanted` chooses.
 Part sum(const std::vector<Part> &parts, std::string name, auto &&wanted) {
@@ -47,14 +36,28 @@ Part sum(const std::vector<Part> &parts, std::string name, auto &&wanted) {
   return total;
 }
 
-void print(const std::vector<Part> &parts, double step) {
+/// The ops, then two sums.
+std::vector<Part> partsOf(const rt::Profile &profile, int64_t steps, const Machine &machine) {
+  std::vector<Part> parts;
+  for (const rt::Profile::Row &row : profile.byOp()) {
+    double n = double(steps), flops = double(row.flops) / n, bytes = double(row.bytes) / n;
+    double roofline = std::max(flops / machine.fmaPeak, bytes / machine.bandwidth());
+    parts.push_back({row.name, row.seconds / n, double(row.calls) / n, flops, bytes, roofline});
+  }
+  Part rest = sum(parts, "outside the sparse linears", [](const Part &p) { return !p.isSparseLinear(); });
+  Part all = sum(parts, "step", [](const Part &) { return true; });
+  parts.push_back(rest);
+  parts.push_back(all);
+  return parts;
+}
+
+void print(const std::vector<Part> &parts) {
+  double step = parts.back().seconds;
   Table table{{{"op", "ms", "share", "calls", "GFLOP", "GFLOP/s", "GB/s", "of the roofline"}}};
   for (const Part &p : parts)
-    table.rows.push_back({p.op, fmt::format("{:.2f}", p.seconds * 1e3), fmt::format("{:.1f} %", 100 * p.seconds / step),
-                          fmt::format("{:.0f}", p.calls), fmt::format("{:.2f}", p.flops * 1e-9),
-                          fmt::format("{:.1f}", p.flops / p.seconds * 1e-9),
-                          fmt::format("{:.1f}", p.bytes / p.seconds * 1e-9),
-                          fmt::format("{:.0f} %", 100 * p.roofline / p.seconds)});
+    table.rows.push_back({p.op, number(p.seconds * 1e3), fmt::format("{:.1f} %", 100 * p.seconds / step),
+                          fmt::format("{:.0f}", p.calls), number(p.flops * 1e-9), number(p.flops / p.seconds * 1e-9),
+                          number(p.bytes / p.seconds * 1e-9), fmt::format("{:.0f} %", 100 * p.roofline / p.seconds)});
   table.print();
 }
 
@@ -70,23 +73,30 @@ nlohmann::json toJson(const std::vector<Part> &parts) {
   return list;
 }
 
-/// Bytes of this process in memory.
-double residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  double size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * double(sysconf(_SC_PAGESIZE));
-}
+/// Our program on a pool of one thread, what this pool could do, and where the time goes.
+struct OneThread {
+  std::unique_ptr<rt::ThreadPool> pool;
+  Machine machine;
+  rt::Profile profile;
+};
 
-/// What is measured beside our program: a peer that trains the dense model, or ours with everything in f32.
+/// What is measured beside our program: a peer that trains the dense model, ours with everything in f32, or the very
+/// same on one thread.
 struct Rival {
   std::string name;
   std::unique_ptr<Peer> peer;
   std::optional<TrainingProgram> inF32;
-  Series times;
-  double memory = 0; ///< resident bytes at most
+  std::optional<OneThread> oneThread;
+  double memory = 0; ///< bytes at most
+  Series times = {};
 
-  rt::Expected<double> step() { return inF32 ? inF32->step() : peer->run(0, "step"); }
+  rt::Expected<double> step(TrainingProgram &ours, bool counts) {
+    if (peer)
+      return peer->run(0, "step");
+    if (inF32)
+      return inF32->step();
+    return ours.stepOn(*oneThread->pool, counts ? &oneThread->profile : nullptr);
+  }
 };
 
 /// The program in f32 and what it adds to the memory of this process.
@@ -98,36 +108,55 @@ rt::Expected<Rival> startInF32(rt::TrainOptions train, const nlohmann::json &mod
     return std::unexpected(program.error());
   if (auto first = program->step(); !first)
     return std::unexpected(first.error());
-  return Rival{"smet in f32", nullptr, std::move(*program), {}, residentBytes() - before};
+  return Rival{"smet in f32", nullptr, std::move(*program), std::nullopt, residentBytes() - before};
 }
 
-rt::Status check(const std::vector<std::string> &baselines) {
-  for (const std::string &baseline : baselines)
-    if (baseline != "f32" && baseline.find('=') == std::string::npos)
-      return rt::fail("--baseline {}: beside a training step go NAME=COMMAND, a program that trains the model (such as "
-                      "benchmarks/peers/torch_step.py), and f32; libraries multiply only, for linear and layer",
-                      baseline);
-  return {};
+/// One thread for `ours`, which takes no memory beyond its own.
+rt::Expected<Rival> startOnOneThread(const TrainingProgram &ours, double memory) {
+  auto pool = rt::ThreadPool::create(1);
+  if (!pool)
+    return std::unexpected(pool.error());
+  Machine machine = Machine::measure(**pool);
+  OneThread oneThread{std::move(*pool), machine, rt::Profile(ours.manifest().calls.at("train_step"))};
+  return Rival{"smet on 1 thread", nullptr, std::nullopt, std::move(oneThread), memory};
 }
 
-rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options, rt::ThreadPool &pool) {
-  const rt::TrainOptions &train = options.train;
-  nlohmann::json job = {
-      {"model", options.model}, {"batch", train.batchSize}, {"seq_len", train.seqLen}, {"threads", pool.threads()}};
+rt::Status check(const std::vector<std::string> &baselines, int threads) {
+  for (const std::string &baseline : baselines) {
+    if (baseline == "1-thread" && threads == 1)
+      return rt::fail("--baseline 1-thread: the step itself runs on one thread; give more with --threads");
+    if (baseline != "f32" && baseline != "1-thread" && baseline.find('=') == std::string::npos)
+      return rt::fail(
+          "--baseline {}: beside a training step go NAME=COMMAND, a program that trains the model (such as "
+          "benchmarks/peers/torch_step.py), f32 and 1-thread; libraries multiply only, for linear and layer",
+          baseline);
+  }
+  return Peer::checkNames(baselines);
+}
+
+rt::Expected<Rival> startPeer(const std::string &baseline, const StepOptions &options, int threads) {
+  nlohmann::json job = {{"model", options.model},
+                        {"batch", options.train.batchSize},
+                        {"seq_len", options.train.seqLen},
+                        {"threads", threads}};
+  auto peer = Peer::start(baseline, job);
+  if (!peer)
+    return std::unexpected(peer.error());
+  std::string name = (*peer)->name();
+  return Rival{std::move(name), std::move(*peer), std::nullopt, std::nullopt};
+}
+
+/// `memory` is that of `ours`.
+rt::Expected<std::vector<Rival>> startRivals(const StepOptions &options, const TrainingProgram &ours, double memory,
+                                             rt::ThreadPool &pool) {
   std::vector<Rival> rivals;
   for (const std::string &baseline : options.baselines) {
-    if (baseline == "f32") {
-      auto rival = startInF32(train, options.model, pool);
-      if (!rival)
-        return std::unexpected(rival.error());
-      rivals.push_back(std::move(*rival));
-      continue;
-    }
-    auto peer = Peer::start(baseline, job);
-    if (!peer)
-      return std::unexpected(peer.error());
-    std::string name = (*peer)->name();
-    rivals.push_back({std::move(name), std::move(*peer), std::nullopt, {}, 0});
+    auto rival = baseline == "f32"        ? startInF32(options.train, options.model, pool)
+                 : baseline == "1-thread" ? startOnOneThread(ours, memory)
+                                          : startPeer(baseline, options, pool.threads());
+    if (!rival)
+      return std::unexpected(rival.error());
+    rivals.push_back(std::move(*rival));
   }
   return rivals;
 }
@@ -144,7 +173,7 @@ rt::Expected<Series> measure(TrainingProgram &program, std::vector<Rival> &rival
     if (step > 0)
       times.samples.push_back(*seconds);
     for (Rival &rival : rivals) {
-      auto theirs = rival.step();
+      auto theirs = rival.step(program, step > 0);
       if (!theirs)
         return std::unexpected(theirs.error());
       if (step > 0)
@@ -173,13 +202,18 @@ void print(const Series &times, double memory, const std::vector<Rival> &rivals)
   table.print();
 }
 
-nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times) {
+nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times, int64_t steps) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Rival &rival : rivals)
-    list.push_back({{"name", rival.name},
-                    {"step_seconds", bench::toJson(rival.times)},
-                    {"over_smet", bench::toJson(rival.times / times)},
-                    {"resident_bytes", rival.memory}});
+  for (const Rival &rival : rivals) {
+    nlohmann::json &entry = list.emplace_back(nlohmann::json{{"name", rival.name},
+                                                             {"step_seconds", bench::toJson(rival.times)},
+                                                             {"over_smet", bench::toJson(rival.times / times)},
+                                                             {"peak_bytes", rival.memory}});
+    if (const auto &one = rival.oneThread) {
+      entry["machine"] = one->machine.toJson();
+      entry["ops"] = toJson(partsOf(one->profile, steps, one->machine));
+    }
+  }
   return list;
 }
 
@@ -187,23 +221,25 @@ nlohmann::json toJson(const std::vector<Rival> &rivals, const Series &times) {
 
 rt::Expected<int> runStep(const StepOptions &options, const std::string &title) {
   const rt::TrainOptions &train = options.train;
-  if (rt::Status sound = check(options.baselines); !sound)
-    return std::unexpected(sound.error());
   auto pool = rt::ThreadPool::create(int(train.threads));
   if (!pool)
     return std::unexpected(pool.error());
+  if (rt::Status sound = check(options.baselines, (*pool)->threads()); !sound)
+    return std::unexpected(sound.error());
   Machine machine = Machine::measure(**pool);
   rt::print("{}\n{}, method {} in {}, compiled for {}, {} x {} tokens, {} steps\n\n", machine.describe(), title,
             name(train.method), name(train.dtype), train.cpu, train.batchSize, train.seqLen, options.steps);
   std::fflush(stdout);
 
+  PeakMemory peak; // without the arrays of Machine::measure
   auto program = TrainingProgram::create(train, options.model, **pool);
   if (!program)
     return std::unexpected(program.error());
-  if (auto first = program->step(); !first)
-    return std::unexpected(first.error());
-  double memory = residentBytes();
-  auto rivals = startRivals(options, **pool);
+  for (int i = 0; i < 2; ++i)
+    if (auto first = program->step(); !first)
+      return std::unexpected(first.error());
+  double memory = peak.bytes();
+  auto rivals = startRivals(options, *program, memory, **pool);
   if (!rivals)
     return std::unexpected(rivals.error());
   rt::Profile profile(program->manifest().calls.at("train_step"));
@@ -212,12 +248,7 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
     return std::unexpected(times.error());
 
   std::vector<Part> parts = partsOf(profile, options.steps, machine);
-  Part all = sum(parts, "step", [](const Part &) { return true; });
-  Part rest = sum(parts, "outside the sparse linears", [](const Part &p) { return !p.isSparseLinear(); });
-  std::vector<Part> rows = parts;
-  rows.push_back(rest);
-  rows.push_back(all);
-  print(rows, all.seconds);
+  print(parts);
   rt::print("\n");
   print(*times, memory, *rivals);
   nlohmann::json json = {{"title", title},
@@ -227,9 +258,9 @@ rt::Expected<int> runStep(const StepOptions &options, const std::string &title) 
                          {"threads", (*pool)->threads()},
                          {"step_seconds", toJson(*times)},
                          {"arena_bytes", program->manifest().arenaBytes},
-                         {"resident_bytes", memory},
-                         {"ops", toJson(rows)},
-                         {"rivals", toJson(*rivals, *times)}};
+                         {"peak_bytes", memory},
+                         {"ops", toJson(parts)},
+                         {"rivals", toJson(*rivals, *times, options.steps)}};
   if (rt::Status written = writeResults(json, options.json); !written)
     return std::unexpected(written.error());
   return 0;

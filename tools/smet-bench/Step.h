@@ -11,7 +11,8 @@ struct StepOptions {
   std::vector<const rt::OptionInfo *> given; ///< those of `train` that the command line names
   nlohmann::json model;                      ///< the Hugging Face config
   int64_t steps = 5;
-  std::vector<std::string> baselines; ///< NAME=COMMAND of programs that train the dense model; f32: ours in f32
+  std::vector<std::string>
+      baselines; ///< NAME=COMMAND of programs that train the dense model; f32: ours in f32; 1-thread: ours on one
   std::filesystem::path json;
 };
 

@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
   addTrainOption(*step, training, "--method", "method", "METHOD", "smet, static or dense");
   step->add_option("--baseline", training.baselines,
                    "what is measured beside it, repeatable: NAME=COMMAND of a program that trains the dense model (see "
-                   "benchmarks/peers), f32 (the same with everything in f32))")
+                   "benchmarks/peers), f32 (the same with everything in f32), 1-thread (the same on one thread)")
       ->type_name("WHAT");
   step->callback([&] { command = withModel(runStep, "a training step of "); });
 
