@@ -9,6 +9,7 @@
 #include "runtime/support/Print.h"
 
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>

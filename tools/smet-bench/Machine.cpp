@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <immintrin.h>
+#include <limits>
 #include <new>
 #include <span>
 #include <sys/mman.h>

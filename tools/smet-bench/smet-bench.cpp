@@ -11,7 +11,6 @@
 
 #include <charconv>
 #include <thread>
-#include <unistd.h>
 
 using namespace smet;
 using namespace smet::bench;
