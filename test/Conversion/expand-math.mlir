@@ -18,3 +18,18 @@ func.func @f(%a: f32, %b: vector<16xf32>, %c: f64) -> (f32, vector<16xf32>, f64)
   %4 = math.exp %c : f64
   return %0, %3, %4 : f32, vector<16xf32>, f64
 }
+
+// Nineteen operations, none of which looks for NaN, infinity or what is below 2^-126.
+// CHECK-LABEL: func.func @exp(
+// CHECK-COUNT-2: arith.select
+// CHECK:         math.fma
+// CHECK:         arith.shli {{.*}} : vector<16xi32>
+// CHECK:         arith.subf
+// CHECK-COUNT-8: math.fma
+// CHECK-NOT:     arith.cmp
+// CHECK-NOT:     arith.select
+// CHECK:         return
+func.func @exp(%a: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %a : vector<16xf32>
+  return %0 : vector<16xf32>
+}

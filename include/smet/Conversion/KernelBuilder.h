@@ -59,6 +59,7 @@ public:
   Val toIndex(Val value);                              ///< i16, i32 (zero-extended), i64 or index to index
   Val fromIndex(Val value, mlir::Type type);           ///< index to i32, i64
   Val cast(Val value, mlir::Type element);             ///< float <-> float, int -> float; shape kept
+  Val bitcast(Val value, mlir::Type element);          ///< the same bits; shape kept
   mlir::VectorType vectorOf(int64_t lanes, mlir::Type element);
   Val broadcast(Val value, int64_t lanes);
 
@@ -109,7 +110,7 @@ public:
   Val abs(Val a);
   Val neg(Val a);
   Val sqrt(Val a);
-  Val exp(Val a); ///< math.exp: expanded to a polynomial by the CPU pipeline
+  Val exp(Val a); ///< math.exp: a polynomial after smet-expand-math
   Val log(Val a);
   Val select(Val condition, Val a, Val b);
   enum class Compare { eq, ne, lt, le, gt, ge };
@@ -129,7 +130,6 @@ public:
   mlir::Location loc;
 
 private:
-  Val bitcast(Val value, mlir::Type element);   ///< shape kept
   Val fromBF16(Val value);                      ///< f32 of a bf16; any other value as it is
   Val toElement(Val value, mlir::Type element); ///< what is stored to an array of `element`
   /// The bits of f32 with those of bf16 in the upper half, `increment` added to what will be cut off.

@@ -72,6 +72,34 @@ TEST_P(NNKernels, SiluMul) {
   EXPECT_LT(relativeError(k.get<float>("dup"), dup), 1e-6);
 }
 
+// y / gate is 1 / (1 + exp(-gate)): below zero as exact as the exponential.
+TEST_P(NNKernels, Exponentials) {
+  const size_t T = 640, F = 512, n = T * F;
+  std::string type = tensorType({T, F});
+  Kernel k(entry("nn.silu_mul", {{"gate", type}, {"up", type}}, {{"y", type, "output"}}), GetParam());
+  std::vector<float> gate(n);
+  for (size_t i = 0; i < n; ++i)
+    gate[i] = -80 + float(160.0 * i / n);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> special{-200, -1e30f, 0, 90, 1e30f, infinity, std::nanf(""), -std::nanf("")};
+  std::ranges::copy(special, gate.begin());
+  k.set("gate", gate);
+  k.set("up", std::vector<float>(n, 1));
+  ASSERT_TRUE(k.run());
+  auto y = k.get<float>("y");
+  for (size_t i = special.size(); i < n; ++i) {
+    double want = gate[i] / (1 + std::exp(-double(gate[i])));
+    ASSERT_LE(std::abs(y[i] - want), 3 * 0x1p-24 * std::abs(want)) << gate[i];
+  }
+  EXPECT_LT(std::abs(y[0]), 1e-35);
+  EXPECT_LT(std::abs(y[1]), 1e-7);
+  EXPECT_EQ(y[2], 0);
+  EXPECT_EQ(y[3], 90);
+  EXPECT_EQ(y[4], 1e30f);
+  EXPECT_EQ(y[5], infinity);
+  EXPECT_TRUE(std::isnan(y[6]) && std::isnan(y[7]));
+}
+
 TEST_P(NNKernels, RMSNorm) {
   const size_t T = 70, F = 20;
   std::string type = tensorType({T, F}), vector = tensorType({F});
