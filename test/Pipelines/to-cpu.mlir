@@ -9,7 +9,7 @@
 // CHECK:         memref.view {{.*}} to memref<2x32x64xf32>
 // CHECK:         smet.dispatch @k_nn_embedding_{{.*}} memref<2x32x64xf32>
 // The scratch of the norm's gradient is in the arena too.
-// CHECK:         smet.dispatch @k_nn_rms_norm_grad_{{.*}} memref<32xf32>, memref<2x64xf32>)
+// CHECK:         smet.dispatch @k_nn_rms_norm_grad_{{.*}} memref<32xf32>, memref<2x32xf32>)
 // CHECK:       module @k_smet_spmm_
 // CHECK-NEXT:    func.func @main(
 // CHECK:           scf.parallel

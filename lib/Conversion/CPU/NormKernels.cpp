@@ -6,20 +6,15 @@ using namespace smet;
 
 namespace {
 
-/// Sum over features of body(feature), lane by lane.
-Val sumOverFeatures(KernelBuilder &k, const Tiles &x, function_ref<Val(Val, Val)> accumulate) {
-  Val zero = k.zero(k.vectorOf(x.lanes, k.b.getF32Type()));
-  return k.loop(0, x.features, 1, {zero}, [&](Val f, Vals sum) -> Vals { return {accumulate(f, sum[0])}; })[0];
+/// Sums over features, lane by lane: `accumulate` adds a feature's terms to them.
+Vals sumsOverFeatures(KernelBuilder &k, const Tiles &x, unsigned count, function_ref<Vals(Val, Vals)> accumulate) {
+  return k.loop(0, x.features, 1, Vals(count, k.zero(k.vectorOf(x.lanes, k.b.getF32Type()))), accumulate);
 }
 
-/// 1 / sqrt(mean(x^2) + eps) of every token of a tile.
-Val reciprocalNorm(KernelBuilder &k, const Tiles &x, Val tile, double eps) {
-  Val sum = sumOverFeatures(k, x, [&](Val f, Val sum) {
-    Val v = x.load(k, tile, f);
-    return k.fma(v, v, sum);
-  });
-  Val mean = sum * k.real(1.0 / x.features, sum.type());
-  return k.real(1, sum.type()) / k.sqrt(mean + k.real(eps, sum.type()));
+/// 1 / sqrt(mean(x^2) + eps) of every token, from the sum of the squares.
+Val reciprocalNorm(KernelBuilder &k, const Tiles &x, Val sumOfSquares, double eps) {
+  Val mean = sumOfSquares * k.real(1.0 / x.features, sumOfSquares.type());
+  return k.real(1, mean.type()) / k.sqrt(mean + k.real(eps, mean.type()));
 }
 
 struct RMSNormKernel : CPUKernel<nn::RMSNormOp> {
@@ -29,7 +24,11 @@ struct RMSNormKernel : CPUKernel<nn::RMSNormOp> {
     if (!x || !y)
       return failure();
     k.parallel(x.tiles, [&](Val tile) {
-      Val r = reciprocalNorm(k, x, tile, op.getEps().convertToDouble());
+      Val squares = sumsOverFeatures(k, x, 1, [&](Val f, Vals sum) -> Vals {
+        Val v = x.load(k, tile, f);
+        return {k.fma(v, v, sum[0])};
+      })[0];
+      Val r = reciprocalNorm(k, x, squares, op.getEps().convertToDouble());
       k.loop(0, x.features, 1,
              [&](Val f) { y.store(k, x.load(k, tile, f) * r * k.load(op.getGamma(), {f}), tile, f); });
     });
@@ -37,35 +36,36 @@ struct RMSNormKernel : CPUKernel<nn::RMSNormOp> {
   }
 };
 
-// dx = r g - x r^3 mean(x g) with g = gamma dy, tile by tile; then dgamma[f] = sum of dy x r, feature by feature, tiles
-// in order.
+// dx = r g - x r^3 mean(x g) with g = gamma dy, tile by tile, which leaves the tile's share of dgamma[f], the sum of
+// dy x r; then these, tiles in order.
 struct RMSNormGradKernel : CPUKernel<nn::RMSNormGradOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::RMSNormGradOp op, KernelBuilder &k) const final {
     Tiles x = Tiles::of(op.getX()), dy = Tiles::of(op.getDy()), dx = Tiles::of(op.getDx());
     if (!x || !dy || !dx)
       return failure();
-    Value norms = k.workspace({x.tiles, x.lanes}, k.b.getF32Type()).get();
+    Type f32 = k.b.getF32Type();
+    Value shares = k.workspace({x.tiles, x.features}, f32).get();
     k.parallel(x.tiles, [&](Val tile) {
-      Val r = reciprocalNorm(k, x, tile, op.getEps().convertToDouble());
-      k.storeVector(r, norms, {tile, 0});
-      Val dot = sumOverFeatures(k, x, [&](Val f, Val sum) {
-        return k.fma(x.load(k, tile, f), dy.load(k, tile, f) * k.load(op.getGamma(), {f}), sum);
+      auto g = [&](Val f) { return dy.load(k, tile, f) * k.load(op.getGamma(), {f}); };
+      Vals sums = sumsOverFeatures(k, x, 2, [&](Val f, Vals sums) -> Vals {
+        Val v = x.load(k, tile, f);
+        return {k.fma(v, v, sums[0]), k.fma(v, g(f), sums[1])};
       });
-      Val factor = r * r * r * dot * k.real(1.0 / x.features, r.type());
+      Val r = reciprocalNorm(k, x, sums[0], op.getEps().convertToDouble());
+      Val factor = r * r * r * sums[1] * k.real(1.0 / x.features, r.type());
       k.loop(0, x.features, 1, [&](Val f) {
-        Val g = dy.load(k, tile, f) * k.load(op.getGamma(), {f});
-        dx.store(k, r * g - x.load(k, tile, f) * factor, tile, f);
+        Val v = x.load(k, tile, f);
+        k.store(k.sum(dy.load(k, tile, f) * v * r), shares, {tile, f});
+        dx.store(k, r * g(f) - v * factor, tile, f);
       });
     });
     parallelPieces(k, k.index(x.features), 16, [&](Val begin, Val end) {
       k.loop(begin, end, 1, [&](Val f) {
-        Val zero = k.zero(k.vectorOf(x.lanes, k.b.getF32Type()));
-        Val sum = k.loop(0, x.tiles, 1, {zero}, [&](Val tile, Vals sum) -> Vals {
-          Val scaled = x.load(k, tile, f) * k.loadVector(norms, {tile, 0}, x.lanes);
-          return {k.fma(dy.load(k, tile, f), scaled, sum[0])};
+        Val sum = k.loop(0, x.tiles, 1, {k.zero(f32)}, [&](Val tile, Vals sum) -> Vals {
+          return {sum[0] + k.load(shares, {tile, f})};
         })[0];
-        k.store(k.sum(sum), op.getDgamma(), {f});
+        k.store(sum, op.getDgamma(), {f});
       });
     });
     return success();
