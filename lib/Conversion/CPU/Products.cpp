@@ -23,8 +23,8 @@ Vals Matrix::at(Val i, Val j) const {
   return indices;
 }
 
-Product::Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes)
-    : piece(pieceOf(lanes, target)), k(k), target(target), lanes(lanes) {}
+Product::Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes, int64_t group)
+    : piece(pieceOf(lanes, target)), k(k), target(target), lanes(lanes), group(group) {}
 
 void Product::emitGroup(Val first, int64_t count, Val lane, Terms terms, Left left, Right right, Result result,
                         Ahead ahead) const {
@@ -44,17 +44,15 @@ void Product::emitGroup(Val first, int64_t count, Val lane, Terms terms, Left le
 
 void Product::emitGroups(Val rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
   k.loop(0, lanes, piece, [&](Val lane) {
-    k.loop(0, rows, productRows,
-           [&](Val first) { emitGroup(first, productRows, lane, terms, left, right, result, ahead); });
+    k.loop(0, rows, group, [&](Val first) { emitGroup(first, group, lane, terms, left, right, result, ahead); });
   });
 }
 
 void Product::emit(int64_t rows, Terms terms, Left left, Right right, Result result, Ahead ahead) const {
-  int64_t full = rows / productRows * productRows;
+  int64_t full = rows / group * group;
   k.loop(0, lanes, piece, [&](Val lane) {
     if (full)
-      k.loop(0, full, productRows,
-             [&](Val first) { emitGroup(first, productRows, lane, terms, left, right, result, ahead); });
+      k.loop(0, full, group, [&](Val first) { emitGroup(first, group, lane, terms, left, right, result, ahead); });
     if (rows > full)
       emitGroup(k.index(full), rows - full, lane, terms, left, right, result, ahead);
   });
@@ -119,7 +117,7 @@ static void prefetchShare(KernelBuilder &k, const Matrix &matrix, int64_t rows, 
 void Product::multiplyAll(int64_t rows, int64_t depth, const Matrix &a, Val begin, Val end, MatrixAt b,
                           MatrixAt c) const {
   Matrix packed{k.stack({rows, std::min(depth, productDepth)}, k.b.getF32Type()).get()};
-  Val groups = k.index(llvm::divideCeil(rows, productRows)), steps = (end - begin) * groups;
+  Val groups = k.index(llvm::divideCeil(rows, group)), steps = (end - begin) * groups;
   forChunks(depth, [&](Val first, int64_t size) {
     Matrix chunk = a.from(first);
     if (!a.transposed)
@@ -130,7 +128,7 @@ void Product::multiplyAll(int64_t rows, int64_t depth, const Matrix &a, Val begi
     Matrix next = a.from(k.min(first + size, k.index(depth - size))).turned();
     k.loop(begin, end, 1, [&](Val i) {
       auto ahead = [&](Val row, int64_t, Val) {
-        prefetchShare(k, next, size, rows, (i - begin) * groups + row / productRows, steps);
+        prefetchShare(k, next, size, rows, (i - begin) * groups + row / group, steps);
       };
       emitChunk(rows, first, size, packed, widen(b(i), first, size), c(i), /*before=*/0,
                 a.transposed ? Ahead(ahead) : nullptr);

@@ -40,8 +40,8 @@ struct Matrix {
 
 class Product {
 public:
-  /// C is `lanes` wide.
-  Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes);
+  /// C is `lanes` wide, `group` of its rows are in registers at a time.
+  Product(KernelBuilder &k, const CPUTarget &target, int64_t lanes, int64_t group = productRows);
 
   using Left = llvm::function_ref<Val(Val row, Val i, Val d)>;
   using Right = llvm::function_ref<Val(Val i, Val d, Val lane)>;
@@ -84,7 +84,7 @@ private:
                  Ahead ahead = nullptr) const;
   KernelBuilder &k;
   CPUTarget target;
-  int64_t lanes;
+  int64_t lanes, group;
 };
 
 /// to(i, j) = from(i, j) for i in [0, rows) and j in [0, columns).

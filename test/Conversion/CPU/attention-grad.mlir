@@ -1,7 +1,8 @@
 // RUN: smet-opt %s --smet-convert-kernels-to-cpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // One item of work is a sequence of a kv head, so that dq, dk and dv have one writer. Scratch are pairs of tiles: the
-// probabilities, ds, and either of them transposed.
+// probabilities, ds, and either of them transposed. Tiles of keys before that of the queries come whole, their own in
+// pieces of 32 queries, and for the products over queries in pieces of 32 keys, from the first query that sees one.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     memref.alloc()
@@ -10,6 +11,14 @@
 // CHECK:           math.exp {{.*}} : vector<64xf32>
 // CHECK-NOT:       math.exp
 // CHECK:           vector.shuffle
+// CHECK:           scf.for %[[QUERY:.*]] = %c0 to %c64 step %c32
+// CHECK:             %[[SEEN:.*]] = arith.addi %[[QUERY]], %c32
+// CHECK:             scf.for %{{.*}} = %c0 to %[[SEEN]] step %c1
+// CHECK:               math.exp {{.*}} : vector<32xf32>
+// CHECK-NOT:       math.exp
+// CHECK:           vector.shuffle
+// CHECK:           scf.for %[[KEY:.*]] = %c0 to %c64 step %c32
+// CHECK:             scf.for %{{.*}} = %[[KEY]] to %c64 step %c1 iter_args({{.*}}vector<32xf32>
 // CHECK-NOT:     scf.parallel
 !q = memref<2x32x64xf32>
 !k = memref<2x16x64xf32>
@@ -29,8 +38,8 @@ func.func @main(%q: !q, %k: !k, %v: !k, %o: !q, %lse: memref<4x128xf32>, %do: !q
 // CHECK:         memref.store %{{.*}}, %[[VC]]
 // CHECK:         memref.alloc() : memref<4x2x64xf32>
 // CHECK:         scf.parallel
-// CHECK:           arith.andi {{.*}} : vector<64xi1>
-// CHECK:           arith.select
+// CHECK:             arith.cmpi {{.*}} : vector<64xi32>
+// CHECK:             arith.select {{.*}} : vector<64xi1>
 // CHECK:           vector.reduction <maximumf>
 // CHECK:           math.exp {{.*}} : vector<64xf32>
 // CHECK:           vector.reduction <add>
