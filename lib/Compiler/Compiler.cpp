@@ -82,6 +82,18 @@ void embedManifest(ModuleOp module) {
 
 } // namespace
 
+StringRef smet::name(Target target) {
+  switch (target) {
+  case Target::Reference:
+    return "reference";
+  case Target::CPU:
+    return "cpu";
+  case Target::GPUEmulator:
+    return "gpu-emulator";
+  }
+  llvm_unreachable("a target");
+}
+
 llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLevel, const CompileOptions &options,
                                                    StringRef path) {
   auto machine = createTargetMachine(options.cpu);
@@ -96,20 +108,29 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
   auto buildTarget = [&](OpPassManager &pm) {
     if (options.target == Target::Reference)
       return buildReferencePipeline(pm);
+    if (options.target == Target::GPUEmulator)
+      return buildGPUPipeline(pm);
     VectorUnit unit = vectorUnit(**machine);
     CPUPipelineOptions cpu;
     cpu.vectorBits = unit.bits;
     cpu.numRegisters = unit.numRegisters;
     buildCPUPipeline(pm, cpu);
   };
-  if (auto error = stages.run(options.target == Target::CPU ? "cpu" : "reference", buildTarget))
+  if (auto error = stages.run(name(options.target), buildTarget))
     return std::move(error);
-  Objects objects(module, options, compilerIdentity(options.target, **machine));
+  Objects objects(module, options, compilerIdentity(options, **machine));
   objects.findKernels();
   if (auto error = stages.run("calls", buildCallsPipeline))
     return std::move(error);
   objects.eraseFound();
-  if (auto error = stages.run("llvm", [](OpPassManager &pm) { buildKernelToLLVMPipeline(pm.nest<ModuleOp>()); }))
+  auto buildKernels = [&](OpPassManager &pm) {
+    if (options.target != Target::GPUEmulator)
+      return buildKernelToLLVMPipeline(pm.nest<ModuleOp>());
+    EmulatorPipelineOptions emulator;
+    emulator.check = options.check;
+    buildEmulatedKernelToLLVMPipeline(pm.nest<ModuleOp>(), emulator);
+  };
+  if (auto error = stages.run("llvm", buildKernels))
     return std::move(error);
   if (auto error = addProcessor(module, **machine))
     return std::move(error);

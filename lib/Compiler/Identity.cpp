@@ -23,10 +23,10 @@ static std::string buildHash() {
   return file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : "unknown";
 }
 
-std::string smet::compilerIdentity(smet::Target target, const TargetMachine &machine) {
+std::string smet::compilerIdentity(const CompileOptions &options, const TargetMachine &machine) {
   static const std::string build = buildHash();
   return (Twine("smet ") + SMET_VERSION + ", LLVM " + LLVM_VERSION_STRING + ", abi " + Twine(SMET_ABI_VERSION) + ", " +
-          (target == smet::Target::CPU ? "cpu" : "reference") + ", " + machine.getTargetCPU() + ", " +
+          name(options.target) + (options.check ? ", checked, " : ", ") + machine.getTargetCPU() + ", " +
           machine.getTargetFeatureString() + ", build " + build)
       .str();
 }

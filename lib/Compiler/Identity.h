@@ -9,7 +9,7 @@
 namespace smet {
 
 /// Target, processor, and this build of the compiler: part of the keys of the caches.
-std::string compilerIdentity(Target target, const llvm::TargetMachine &machine);
+std::string compilerIdentity(const CompileOptions &options, const llvm::TargetMachine &machine);
 
 } // namespace smet
 

@@ -194,7 +194,7 @@ public:
     auto machine = createTargetMachine(options.cpu);
     if (!machine)
       return machine.takeError();
-    std::string text = compilerIdentity(options.target, **machine) + "\n";
+    std::string text = compilerIdentity(options, **machine) + "\n";
     llvm::raw_string_ostream os(text);
     module->print(os);
     return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true).substr(0, 32);
@@ -234,7 +234,7 @@ private:
     auto config = json::parse(module->getOperation()->getAttrOfType<mlir::StringAttr>(names::config).getValue());
     if (!config)
       return config.takeError();
-    (*config->getAsObject())["target"] = request.target == Target::CPU ? "cpu" : "reference";
+    (*config->getAsObject())["target"] = name(request.target);
     std::string text;
     llvm::raw_string_ostream(text) << *config;
     module->getOperation()->setAttr(names::config, mlir::StringAttr::get(&context, text));

@@ -180,7 +180,7 @@ std::optional<TuningSeconds> parseMeasurements(StringRef text, size_t candidates
 class Tuning {
 public:
   Tuning(const CompileOptions &options, const Tuner &tuner, StringRef folder, const llvm::TargetMachine &machine)
-      : options(options), tuner(tuner), folder(folder), identity(compilerIdentity(options.target, machine)) {
+      : options(options), tuner(tuner), folder(folder), identity(compilerIdentity(options, machine)) {
     VectorUnit unit = vectorUnit(machine);
     target = {unit.bits, unit.numRegisters};
   }

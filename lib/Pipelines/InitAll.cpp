@@ -3,6 +3,7 @@
 
 #include "smet/Conversion/CPU.h"
 #include "smet/Conversion/Emulator.h"
+#include "smet/Conversion/GPU.h"
 #include "smet/Conversion/Program.h"
 #include "smet/Conversion/Reference.h"
 #include "smet/Pipelines/Pipelines.h"

@@ -3,6 +3,7 @@
 
 #include "smet/Conversion/CPU.h"
 #include "smet/Conversion/Emulator.h"
+#include "smet/Conversion/GPU.h"
 #include "smet/Conversion/Program.h"
 #include "smet/Conversion/Reference.h"
 #include "smet/Transforms/Passes.h"
@@ -54,8 +55,8 @@ void smet::buildMemoryPipeline(OpPassManager &pm) {
 
 void smet::buildCallsPipeline(OpPassManager &pm) { pm.addPass(createLowerEntryPointsPass()); }
 
-void smet::buildKernelToLLVMPipeline(OpPassManager &kernel) {
-  kernel.addPass(createLowerKernelPass());
+/// What is around the launches of a kernel, after smet-lower-kernel.
+static void addHostToLLVM(OpPassManager &kernel) {
   kernel.addPass(createExpandMathPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
@@ -70,6 +71,11 @@ void smet::buildKernelToLLVMPipeline(OpPassManager &kernel) {
   kernel.addPass(createReconcileUnrealizedCastsPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+}
+
+void smet::buildKernelToLLVMPipeline(OpPassManager &kernel) {
+  kernel.addPass(createLowerKernelPass());
+  addHostToLLVM(kernel);
 }
 
 void smet::buildLLVMPipeline(OpPassManager &pm) {
@@ -98,7 +104,20 @@ void smet::buildCPUPipeline(OpPassManager &pm, const CPUPipelineOptions &options
   buildMemoryPipeline(pm);
 }
 
+void smet::buildGPUPipeline(OpPassManager &pm) {
+  PackTokensPassOptions pack;
+  pack.whole = true;
+  pm.addNestedPass<func::FuncOp>(createPackTokensPass(pack));
+  buildKernelPipeline(pm);
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  kernel.addPass(createConvertKernelsToGPUPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  buildMemoryPipeline(pm);
+}
+
 void smet::buildGPUToNVVMPipeline(OpPassManager &gpuModule) {
+  gpuModule.addPass(createConvertMathToIntrinsicsPass());
   gpuModule.addPass(createCanonicalizerPass());
   gpuModule.addPass(createCSEPass());
   gpuModule.addPass(memref::createExpandStridedMetadataPass());
@@ -121,6 +140,15 @@ void smet::buildGPUToEmulatorPipeline(OpPassManager &pm, const EmulatorPipelineO
   pm.addPass(createConvertGPUToEmulatorPass(emulator));
 }
 
+// convert-to-llvm would make text of PTX of some instructions: they are gone by then.
+void smet::buildEmulatedKernelToLLVMPipeline(OpPassManager &kernel, const EmulatorPipelineOptions &options) {
+  kernel.addPass(createOutlineLaunchesPass());
+  kernel.addPass(createLowerKernelPass());
+  kernel.addPass(createExpandMathPass());
+  buildGPUToEmulatorPipeline(kernel, options);
+  addHostToLLVM(kernel);
+}
+
 void smet::registerPipelines() {
   PassPipelineRegistration<>("smet-to-entry-points",
                              "a forward function becomes the entry points of a program (model level, tensors)",
@@ -134,6 +162,16 @@ void smet::registerPipelines() {
       "smet-to-cpu", "entry points to vector kernels on packed token tiles, and the arena", buildCPUPipeline);
   PassPipelineRegistration<>("smet-to-llvm", "what smet-to-reference or smet-to-cpu left becomes LLVM dialect",
                              buildLLVMPipeline);
+  PassPipelineRegistration<>("smet-to-gpu",
+                             "entry points to launches of GPU kernels on feature-major arrays, and the arena",
+                             buildGPUPipeline);
+  PassPipelineRegistration<EmulatorPipelineOptions>(
+      "smet-to-emulator",
+      "what smet-to-gpu left becomes LLVM dialect, its GPU kernels functions of the host's emulator",
+      [](OpPassManager &pm, const EmulatorPipelineOptions &options) {
+        buildCallsPipeline(pm);
+        buildEmulatedKernelToLLVMPipeline(pm.nest<ModuleOp>(), options);
+      });
   PassPipelineRegistration<EmulatorPipelineOptions>("smet-gpu-to-emulator",
                                                     "kernels of gpu.modules become functions of the host's emulator",
                                                     buildGPUToEmulatorPipeline);

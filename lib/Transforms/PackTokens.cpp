@@ -96,8 +96,10 @@ private:
   RankedTensorType packedType(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     int64_t tokens = tensor.getDimSize(0), lanes = tokens >= tile ? tile : smallTile;
-    return RankedTensorType::get({static_cast<int64_t>(llvm::divideCeil(tokens, lanes)), tensor.getDimSize(1), lanes},
-                                 tensor.getElementType());
+    auto tiles = static_cast<int64_t>(llvm::divideCeil(tokens, lanes));
+    if (whole)
+      return RankedTensorType::get({1, tensor.getDimSize(1), tiles * lanes}, tensor.getElementType());
+    return RankedTensorType::get({tiles, tensor.getDimSize(1), lanes}, tensor.getElementType());
   }
 
   /// State (a KV cache) is stored packed; an input is packed on entry; a destination is handled at its op.

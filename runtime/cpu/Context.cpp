@@ -11,6 +11,9 @@ Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
   table.parallel_for = [](smet_context *context, smet_body body, void *env, int64_t n) {
     Context::of(context).pool().parallelFor(body, env, n);
   };
+  table.launch = [](smet_context *context, const smet_kernel *kernel, const smet_launch *launch) {
+    Context::of(context).launch(*kernel, *launch);
+  };
   setRoutines(table);
   table.error = error.data();
   table.error_size = int64_t(error.size());
@@ -21,6 +24,18 @@ Expected<std::unique_ptr<Context>> Context::create(ThreadPool &pool) {
   if (!gemm)
     return std::unexpected(gemm.error());
   return std::unique_ptr<Context>(new Context(pool, gemm->sgemm));
+}
+
+void Context::launch(const smet_kernel &kernel, const smet_launch &launch) {
+  if (failed)
+    return;
+  Status done = theDevice ? theDevice->launch(kernel, launch, *thePool)
+                          : fail("kernel '{}' is for a GPU, and there is none", kernel.name);
+  if (done)
+    return;
+  failed = true;
+  std::string_view message = done.error().message;
+  error[message.copy(error.data(), error.size() - 1)] = 0;
 }
 
 void Context::setTrace(Trace *trace) {

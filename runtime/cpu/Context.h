@@ -24,6 +24,13 @@ public:
   virtual void mark(int64_t call) = 0;
 };
 
+/// Runs the GPU kernels of a program.
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual Status launch(const smet_kernel &kernel, const smet_launch &launch, ThreadPool &pool) = 0;
+};
+
 class Context {
 public:
   /// `pool` must outlive the context.
@@ -39,15 +46,22 @@ public:
   ThreadPool &exchangePool(ThreadPool &pool) { return *std::exchange(thePool, &pool); }
   /// Who hears of the calls of entry points; null: nobody.
   void setTrace(Trace *trace);
-  /// The last message that a routine wrote.
+  /// Who runs GPU kernels; null: nobody, they fail.
+  void setDevice(Device *device) { theDevice = device; }
+  /// Whether a kernel has failed since the last call of this.
+  bool takeFailure() { return std::exchange(failed, false); }
+  /// The last message that a routine or a kernel left.
   std::string_view message() const { return error.data(); }
 
 private:
   Context(ThreadPool &pool, Sgemm sgemm);
+  void launch(const smet_kernel &kernel, const smet_launch &launch);
 
   smet_context table = {}; ///< first, so that `of` is a cast
   ThreadPool *thePool;
   Trace *theTrace = nullptr;
+  Device *theDevice = nullptr;
+  bool failed = false;
   std::array<char, 1024> error = {};
 };
 

@@ -26,12 +26,14 @@ extern "C" {
 #endif
 
 /// Version of everything in this file and of the manifest. A program of another version is refused.
-#define SMET_ABI_VERSION 3
+#define SMET_ABI_VERSION 4
 
 /// Alignment of the arena and of every tensor in it, in bytes.
 #define SMET_ALIGNMENT 64
 
 typedef struct smet_context smet_context;
+struct smet_kernel;
+struct smet_launch;
 
 /// A loop body: work items [begin, end).
 typedef void (*smet_body)(void *env, int64_t begin, int64_t end);
@@ -111,6 +113,10 @@ struct smet_context {
   /// Null, or called by entry points before each of their calls with its index in the manifest's list of the entry
   /// point's calls, and with -1 behind the last one: the hook of a profile.
   void (*trace)(smet_context *context, int64_t call);
+
+  /// Runs a GPU kernel. Once one has failed, those after it do nothing, and whatever the entry point returns, its run is
+  /// an error: context->error says why.
+  void (*launch)(smet_context *context, const struct smet_kernel *kernel, const struct smet_launch *launch);
 };
 
 /// Indices of the function pointers above, in units of pointers.
@@ -127,6 +133,7 @@ enum smet_slot {
   SMET_SLOT_REMAP = 9,
   SMET_SLOT_TOPOLOGY_FROM_MASK = 12,
   SMET_SLOT_TRACE = 13,
+  SMET_SLOT_LAUNCH = 14,
 };
 
 struct smet_emulator;
@@ -141,6 +148,16 @@ struct smet_kernel {
   /// What the sites in emulated code stand for: places in the source.
   int64_t num_sites;
   const char *const *sites;
+};
+
+/// What a GPU kernel is run on.
+struct smet_launch {
+  int64_t grid[3];      ///< blocks
+  int64_t block[3];     ///< threads of a block
+  int64_t shared_bytes; ///< of a block, besides those of the kernel
+  int64_t num_arguments;
+  void *const *arguments; ///< arguments[i] points at the value of argument i
+  const int64_t *bytes;   ///< of the array that argument i points at; 0: it is no array
 };
 
 /// An entry point of a program.

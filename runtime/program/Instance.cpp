@@ -30,6 +30,8 @@ Expected<Outcome> Instance::run(std::string_view entry, Profile *profile) {
   context->setTrace(nullptr);
   if (profile)
     profile->mark(-1); // it may have ended early
+  if (context->takeFailure())
+    return fail("{}: {}", entry, context->message());
   switch (status) {
   case SMET_OK:
     return Outcome::Ok;

@@ -7,6 +7,7 @@
 #define SMET_RUNTIME_PROGRAM_INSTANCE_H
 
 #include "runtime/cpu/Context.h"
+#include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/program/Arena.h"
 #include "runtime/program/Profile.h"
 #include "runtime/program/Program.h"
@@ -30,15 +31,21 @@ public:
   /// What runs from now on uses this pool, which must outlive the instance; the one so far.
   ThreadPool &exchangePool(ThreadPool &pool) { return context->exchangePool(pool); }
 
+  /// Where GPU kernels of a program for the target gpu-emulator run.
+  EmulatedDevice &emulator() { return device; }
+
   const Manifest &manifest() const { return program.manifest(); }
   Arena &arena() { return theArena; }
 
 private:
   Instance(Program program, Arena arena, std::unique_ptr<Context> context)
-      : program(std::move(program)), theArena(std::move(arena)), context(std::move(context)) {}
+      : program(std::move(program)), theArena(std::move(arena)), context(std::move(context)) {
+    this->context->setDevice(&device);
+  }
 
   Program program;
   Arena theArena;
+  EmulatedDevice device;
   std::unique_ptr<Context> context;
 };
 

@@ -9,10 +9,16 @@
 
 namespace smet {
 
-enum class Target { Reference, CPU };
+enum class Target { Reference, CPU, GPUEmulator };
+
+/// "reference", "cpu", "gpu-emulator".
+llvm::StringRef name(Target target);
+
 
 struct CompileOptions {
   Target target = Target::CPU;
+  /// For the emulator: kernels announce what they access, for its checks.
+  bool check = false;
   /// Where the IR after each stage is written (01-model.mlir, 02-entry-points.mlir, ...); empty: nowhere.
   std::string dumpDirectory;
   /// The processor that is compiled for: as LLVM names it ("x86-64-v3", "znver4"), or "host", this machine's.

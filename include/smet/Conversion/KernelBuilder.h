@@ -91,6 +91,9 @@ public:
   /// for (i = begin; i < end; i += step) with loop-carried values; returns their last values.
   Vals loop(Val begin, Val end, Val step, Vals inits, llvm::function_ref<Vals(Val, Vals)> body);
   void loop(Val begin, Val end, Val step, llvm::function_ref<void(Val)> body);
+  /// body(i) for i in [begin, end) in steps of `lanes`, then rest(i) one by one.
+  void vectorLoop(Val begin, Val end, int64_t lanes, llvm::function_ref<void(Val)> body,
+                  llvm::function_ref<void(Val)> rest);
   /// Parallel over [0, n): bodies write disjoint memory. One loop at a time, not nested.
   void parallel(Val n, llvm::function_ref<void(Val)> body);
   Vals ifElse(Val condition, mlir::TypeRange types, llvm::function_ref<Vals()> then,
@@ -124,10 +127,13 @@ public:
   Val shiftLeft(Val a, Val b);
   Val shiftRight(Val a, Val b); ///< zeros come in
   Val extract(Val vector, int64_t lane);
+  Val insert(Val value, Val vector, int64_t lane);
   Val shuffle(Val a, Val b, llvm::ArrayRef<int64_t> lanes); ///< lanes of a, then of b
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  /// Bytes that vectors in memory are known to be aligned to, where they are as large; 0: as their elements.
+  int64_t alignment = 0;
 
 private:
   Val fromBF16(Val value);                      ///< f32 of a bf16; any other value as it is

@@ -29,6 +29,18 @@ template <typename OpT> struct KernelPattern : mlir::OpRewritePattern<OpT> {
   }
 };
 
+inline bool isArrayOf(mlir::Value value, llvm::function_ref<bool(mlir::Type)> isElement) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(value.getType());
+  return type && isElement(type.getElementType()) && type.getLayout().isIdentity();
+}
+inline bool isF32(mlir::Value value) {
+  return isArrayOf(value, [](mlir::Type element) { return element.isF32(); });
+}
+/// Whether an array's elements are computed with in f32: KernelBuilder's loads and stores convert bf16.
+inline bool isF32OrBF16(mlir::Value value) {
+  return isArrayOf(value, [](mlir::Type element) { return element.isF32() || element.isBF16(); });
+}
+
 /// Rewrites every smet and nn op below `root` by its pattern. One that is not on whole memrefs is an error, and so is
 /// one that is left, which names `lowering` ("CPU kernel", say). Topologies were read through their arrays: their packs
 /// go where nothing uses them.

@@ -223,6 +223,75 @@ def ExpandMathPass : Pass<"smet-expand-math", "::mlir::ModuleOp"> {
 // GPU kernels on the host
 //===----------------------------------------------------------------------===//
 
+def ConvertKernelsToGPUPass : Pass<"smet-convert-kernels-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "smet and nn ops on memrefs become launches of GPU kernels";
+  let description = [{
+    What one thread does with 16 bytes of each operand, or a block with its share, stands in the body of a `gpu.launch`.
+
+    Errors: an op without a GPU kernel for its operand types.
+
+    ```mlir
+    nn.add ins(%a, %b : memref<1x48x128xf32>, memref<1x48x128xf32>) outs(%c : memref<1x48x128xf32>)
+    // becomes
+    gpu.launch blocks(%block, ...) in (%x = %c6, ...) threads(%thread, ...) in (%y = %c256, ...) {
+      ...
+      %va = vector.load %flatA[%i] {alignment = 16 : i64} : memref<6144xf32>, vector<4xf32>
+      %vb = vector.load %flatB[%i] {alignment = 16 : i64} : memref<6144xf32>, vector<4xf32>
+      %vc = arith.addf %va, %vb : vector<4xf32>
+      vector.store %vc, %flatC[%i] {alignment = 16 : i64} : memref<6144xf32>, vector<4xf32>
+      gpu.terminator
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def OutlineLaunchesPass : Pass<"smet-outline-launches", "::mlir::ModuleOp"> {
+  let summary = "bodies of gpu.launch become kernels of a gpu.module";
+  let description = [{
+    On one kernel module `@k`: the body of its launch number i becomes `@launch<i>` of `gpu.module @k.device`. Constants are
+    repeated in it. An array whose number of slots is not known is passed as its address and that number, since a kernel's
+    arguments are bare pointers.
+
+    Errors: a launch outside a named module.
+
+    ```mlir
+    module @k {
+      func.func @main(%x: memref<?x4xf32>) {
+        gpu.launch blocks(...) in (...) threads(...) in (...) {
+          memref.store %zero, %x[%thread, %c0] : memref<?x4xf32>
+          gpu.terminator
+        }
+    // becomes
+    module @k attributes {gpu.container_module} {
+      func.func @main(%x: memref<?x4xf32>) {
+        %base = memref.reinterpret_cast %x to offset: [0], sizes: [1, 4], strides: [4, 1] : memref<?x4xf32> to memref<1x4xf32>
+        %n = memref.dim %x, %c0 : memref<?x4xf32>
+        gpu.launch_func @k.device::@launch0 blocks in (...) threads in (...) args(%base : memref<1x4xf32>, %n : index)
+      gpu.module @k.device {
+        gpu.func @launch0(%base: memref<1x4xf32>, %n: index) kernel {
+          %x = memref.reinterpret_cast %base to offset: [0], sizes: [%n, 4], strides: [4, 1] : memref<1x4xf32> to memref<?x4xf32>
+          ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertMathToIntrinsicsPass : Pass<"smet-convert-math-to-intrinsics"> {
+  let summary = "fused multiply-adds, square roots and absolute values become LLVM's intrinsics";
+  let description = [{
+    On a `gpu.module`, before convert-gpu-to-nvvm, which would call a function of libdevice for each. No errors.
+
+    ```mlir
+    %y = math.sqrt %x : vector<4xf32>
+    // becomes
+    %y = llvm.call_intrinsic "llvm.sqrt"(%x) : (vector<4xf32>) -> vector<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertGPUToEmulatorPass : Pass<"smet-convert-gpu-to-emulator", "::mlir::ModuleOp"> {
   let summary = "kernels of the LLVM and NVVM dialects, as they go to PTX, become functions of the host's emulator";
   let description = [{

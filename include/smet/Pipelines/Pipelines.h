@@ -7,7 +7,8 @@
 //   memory     scratch and buffers get their place in the arena; the manifest is written
 //   llvm       entry points and kernels -> LLVM dialect
 //
-// `smet-to-reference` and `smet-to-cpu` run kernels, target and memory; `smet-to-llvm` follows either.
+// `smet-to-reference`, `smet-to-cpu` and `smet-to-gpu` run kernels, target and memory; `smet-to-llvm` follows the first
+// two, `smet-to-emulator` the third.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_PIPELINES_PIPELINES_H
@@ -42,6 +43,9 @@ void buildLLVMPipeline(mlir::OpPassManager &pm);
 void buildReferencePipeline(mlir::OpPassManager &pm);
 void buildCPUPipeline(mlir::OpPassManager &pm, const CPUPipelineOptions &options);
 
+/// Kernels that launch others on a GPU.
+void buildGPUPipeline(mlir::OpPassManager &pm);
+
 /// Kernels of a gpu.module on memrefs of static shape to the LLVM and NVVM dialects, as they go to PTX: memrefs become
 /// bare pointers.
 void buildGPUToNVVMPipeline(mlir::OpPassManager &gpuModule);
@@ -52,6 +56,8 @@ struct EmulatorPipelineOptions : mlir::PassPipelineOptions<EmulatorPipelineOptio
 };
 /// The same, then to functions of the host.
 void buildGPUToEmulatorPipeline(mlir::OpPassManager &pm, const EmulatorPipelineOptions &options);
+/// The module of one kernel that smet-to-gpu left to the LLVM dialect, with the kernels that it launches for the emulator.
+void buildEmulatedKernelToLLVMPipeline(mlir::OpPassManager &kernel, const EmulatorPipelineOptions &options);
 
 /// Makes the pipelines known by name to smet-opt.
 void registerPipelines();

@@ -155,7 +155,8 @@ def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
 def PackTokensPass : Pass<"smet-pack-tokens", "::mlir::func::FuncOp"> {
   let summary = "activations [T, F] become packed token tiles [ceil(T / L), F, L]";
   let description = [{
-    SIMD lanes become tokens: L = `tile` for T >= `tile`, else `small-tile` (one-token decode). Which operands are
+    SIMD lanes become tokens: L = `tile` for T >= `tile`, else `small-tile` (one-token decode). With `whole`, all tiles
+    are one, as long as these together: feature-major arrays [1, F, ceil(T / L) L] for a GPU. Which operands are
     activations is known from `KernelOpInterface`; `nn.add` is one where a neighbour is. Arguments with role `state` (KV
     caches) change their type; inputs are packed by `nn.pack`, outputs unpacked by `nn.unpack`. What an op adds to or
     keeps (`accumulate`, a cache that is no state) is packed as well. Packed tiles stay as they are, so that a second
@@ -176,6 +177,7 @@ def PackTokensPass : Pass<"smet-pack-tokens", "::mlir::func::FuncOp"> {
   let options = [
     Option<"tile", "tile", "int64_t", "64", "tokens in a tile">,
     Option<"smallTile", "small-tile", "int64_t", "16", "tokens in a tile of an activation with fewer than `tile` tokens">,
+    Option<"whole", "whole", "bool", "false", "all tokens in one tile, padded to whole ones of these sizes">,
   ];
   let dependentDialects = ["::smet::nn::NNDialect", "::mlir::tensor::TensorDialect"];
 }

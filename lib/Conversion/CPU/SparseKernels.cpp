@@ -4,24 +4,6 @@
 using namespace mlir;
 using namespace smet;
 
-FailureOr<TopologyArrays> smet::topologyArrays(Value topology) {
-  auto pack = topology.getDefiningOp<TopologyPackOp>();
-  if (!pack || pack.getArrays().size() != TopologyType::numArrays)
-    return failure();
-  auto arrays = pack.getArrays();
-  if (!llvm::all_of(arrays, [](Value array) { return isa<MemRefType>(array.getType()); }))
-    return failure();
-  return TopologyArrays{arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]};
-}
-
-Walk smet::rowWalk(TopologyType type, const TopologyArrays &arrays) {
-  return {arrays.positions, arrays.coordinates, Value(), type.getRowBlocks()};
-}
-
-Walk smet::columnWalk(TopologyType type, const TopologyArrays &arrays) {
-  return {arrays.tPositions, arrays.tCoordinates, arrays.tPerm, type.getColBlocks()};
-}
-
 Val smet::isDense(KernelBuilder &k, TopologyType type, Val nnz) {
   return k.compare(KernelBuilder::Compare::gt, nnz * 3, type.getNumBlocks());
 }
@@ -94,13 +76,6 @@ void smet::forPieces(KernelBuilder &k, int64_t n, int64_t step, function_ref<voi
     k.loop(0, full, step, [&](Val begin) { body(begin, step); });
   if (full < n)
     body(k.index(full), n - full);
-}
-
-void smet::vectorLoop(KernelBuilder &k, Val begin, Val end, int64_t lanes, function_ref<void(Val)> body,
-                      function_ref<void(Val)> rest) {
-  Val full = begin + (end - begin) / lanes * lanes;
-  k.loop(begin, full, lanes, body);
-  k.loop(full, end, 1, rest);
 }
 
 void smet::populateSparseCPUKernels(RewritePatternSet &patterns, const CPUTarget &target) {

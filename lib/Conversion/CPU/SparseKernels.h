@@ -1,36 +1,13 @@
 //===- SparseKernels.h - what the sparse CPU kernels share ------*- C++ -*-===//
 //
-// Kernels of the smet dialect read the topology's arrays directly. The reference target takes the same arrays through
-// sparse_tensor.assemble and positions / coordinates / values, which fold to these loads.
-//
 //===----------------------------------------------------------------------===//
 #ifndef SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 #define SMET_LIB_CONVERSION_CPU_SPARSEKERNELS_H
 
 #include "CPUKernel.h"
-#include "smet/Dialect/Smet/IR/Smet.h"
+#include "smet/Conversion/Topology.h"
 
 namespace smet {
-
-/// The arrays of a topology operand, from its smet.topology.pack on memrefs.
-struct TopologyArrays {
-  mlir::Value positions, coordinates, tPositions, tCoordinates, tPerm;
-};
-mlir::FailureOr<TopologyArrays> topologyArrays(mlir::Value topology);
-
-/// A block CSR walked by segments (row blocks; column blocks when transposed). An entry of the walk is a slot, or
-/// stands for slot perm[entry].
-struct Walk {
-  mlir::Value positions, coordinates, perm;
-  int64_t segments;
-
-  Val slot(KernelBuilder &k, Val entry) const { return perm ? k.toIndex(k.load(perm, {entry})) : entry; }
-  Val coordinate(KernelBuilder &k, Val entry) const { return k.toIndex(k.load(coordinates, {entry})); }
-  Val begin(KernelBuilder &k, Val segment) const { return k.toIndex(k.load(positions, {segment})); }
-  Val end(KernelBuilder &k, Val segment) const { return begin(k, segment + 1); }
-};
-Walk rowWalk(TopologyType type, const TopologyArrays &arrays);
-Walk columnWalk(TopologyType type, const TopologyArrays &arrays);
 
 /// Whether a matrix of `nnz` blocks has more than a third of its weights. Below that, few entries meet in a panel.
 Val isDense(KernelBuilder &k, TopologyType type, Val nnz);
@@ -80,9 +57,6 @@ bool isPacked(mlir::Value value);
 
 /// Emits body(begin, size) over [0, n) in pieces of `step`: a loop over the full ones, then the rest.
 void forPieces(KernelBuilder &k, int64_t n, int64_t step, llvm::function_ref<void(Val, int64_t)> body);
-/// body(i) for i in [begin, end) in steps of `lanes`, then rest(i) one by one.
-void vectorLoop(KernelBuilder &k, Val begin, Val end, int64_t lanes, llvm::function_ref<void(Val)> body,
-                llvm::function_ref<void(Val)> rest);
 
 void populateSpmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);
 void populateSddmmKernels(mlir::RewritePatternSet &patterns, const CPUTarget &target);

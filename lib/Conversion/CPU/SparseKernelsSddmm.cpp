@@ -1,7 +1,7 @@
 //===- SparseKernelsSddmm.cpp - SDDMM, alone and with the optimizer -------===//
 #include "SparseKernelAttr.h"
-#include "SparseKernelsAdam.h"
 #include "SparseSddmmEmitter.h"
+#include "smet/Conversion/Adam.h"
 
 using namespace mlir;
 using namespace smet;
@@ -22,8 +22,8 @@ bool supported(const CPUTarget &target, Value x, Value dy) {
 void fillZero(KernelBuilder &k, const CPUTarget &target, Value flat, Val count) {
   int64_t lanes = target.vectorBits / 32;
   parallelPieces(k, count, itemGradients, [&](Val begin, Val end) {
-    vectorLoop(
-        k, begin, end, lanes, [&](Val i) { k.storeVector(k.zero(k.vectorOf(lanes, k.b.getF32Type())), flat, {i}); },
+    k.vectorLoop(
+        begin, end, lanes, [&](Val i) { k.storeVector(k.zero(k.vectorOf(lanes, k.b.getF32Type())), flat, {i}); },
         [&](Val i) { k.store(0, flat, {i}); });
   });
 }
@@ -76,8 +76,9 @@ private:
     int64_t size = type.getBlockSize();
     Value w = k.flatten(op.getValues()).get(), m = k.flatten(op.getM()).get(), v = k.flatten(op.getV()).get(),
           age = op.getAge();
-    AdamEmitter adam(k, target, op.getAdamw(), op.getLr(), op.getStep(),
-                     densityFor(k, op.getAdamw(), type, op.getValues()), /*countsAge=*/true);
+    AdamEmitter adam(k, target.vectorBits / 32, op.getAdamw(),
+                     AdamEmitter::common(k, op.getAdamw(), op.getLr(), op.getStep(),
+                                         densityFor(k, op.getAdamw(), type, op.getValues()), /*countsAge=*/true));
     auto load = [&](Val at, int64_t lanes) {
       return lanes ? k.loadVector(scratch, {at}, lanes) : k.load(scratch, {at});
     };

@@ -36,8 +36,8 @@ struct ScoreKernel : CPUKernel<ScoreOp> {
       if (size > 1)
         return k.loop(begin, end, 1,
                       [&](Val slot) { k.store(magnitude(k, flat, slot * size, size, lanes), score, {slot}); });
-      vectorLoop(
-          k, begin, end, lanes, [&](Val i) { k.storeVector(k.abs(k.loadVector(flat, {i}, lanes)), score, {i}); },
+      k.vectorLoop(
+          begin, end, lanes, [&](Val i) { k.storeVector(k.abs(k.loadVector(flat, {i}, lanes)), score, {i}); },
           [&](Val i) { k.store(k.abs(k.load(flat, {i})), score, {i}); });
     });
     return success();
@@ -53,8 +53,8 @@ struct WidenKernel : CPUKernel<WidenOp> {
     int64_t size = type.getDimSize(1) * type.getDimSize(2), lanes = target.vectorBits / 32;
     Value values = k.flatten(op.getValues()).get(), wide = k.flatten(op.getWide()).get();
     parallelPieces(k, k.size(op.getValues(), 0) * size, itemElements, [&](Val begin, Val end) {
-      vectorLoop(
-          k, begin, end, lanes, [&](Val i) { k.storeVector(k.loadVector(values, {i}, lanes), wide, {i}); },
+      k.vectorLoop(
+          begin, end, lanes, [&](Val i) { k.storeVector(k.loadVector(values, {i}, lanes), wide, {i}); },
           [&](Val i) { k.store(k.load(values, {i}), wide, {i}); });
     });
     return success();

@@ -2,6 +2,7 @@
 #include "EmulatedKernel.h"
 
 #include "smet/Conversion/Emulator.h"
+#include "smet/Conversion/KernelDescription.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -52,6 +53,7 @@ private:
   LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel) {
     if (!kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
       return kernel.emitError("smet-convert-gpu-to-emulator: expected kernels only, with everything else inlined");
+    std::string description = kernelDescription(module.getName(), kernel.getName());
     kernel->moveBefore(module);
     kernel.setSymName((module.getName() + "." + kernel.getName()).str());
     EmulatedKernel emulated(kernel, offsets);
@@ -59,12 +61,15 @@ private:
       return failure();
     for (NamedAttribute attr : llvm::to_vector(kernel->getDiscardableAttrs()))
       kernel->removeDiscardableAttr(attr.getName());
-    describe(kernel, emulated.locations());
+    describe(kernel, emulated.locations(), description);
     return success();
   }
 
   /// The constant smet_kernel (runtime/program/Abi.h).
-  void describe(LLVM::LLVMFuncOp kernel, ArrayRef<std::string> locations) {
+  void describe(LLVM::LLVMFuncOp kernel, ArrayRef<std::string> locations, const std::string &description) {
+    if (auto declared =
+            SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(module->getParentOp(), b.getStringAttr(description)))
+      declared.erase();
     OpBuilder::InsertionGuard guard(b);
     Location loc = kernel.getLoc();
     b.setInsertionPointAfter(kernel);
@@ -98,8 +103,7 @@ private:
     auto table = constant(name + ".sites", LLVM::LLVMArrayType::get(pointer, sites.size()), LLVM::Linkage::Internal,
                           [&] { return llvm::map_to_vector(sites, addressOf); });
     auto symbol = text(name + ".name", name);
-    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {pointer, pointer, i64, i64, pointer});
-    constant(name + ".kernel", type, LLVM::Linkage::External, [&]() -> SmallVector<Value> {
+    constant(description, kernelDescriptionType(b.getContext()), LLVM::Linkage::External, [&]() -> SmallVector<Value> {
       auto number = [&](int64_t value) { return LLVM::ConstantOp::create(b, loc, i64, value); };
       return {addressOf(symbol), addressOf(kernel), number(sharedBytes), number(locations.size()), addressOf(table)};
     });

@@ -166,13 +166,21 @@ void KernelBuilder::prefetch(Value memref, Vals indices) {
                              /*isDataCache=*/true);
 }
 
+template <typename OpT> static void align(OpT op, int64_t alignment) {
+  int64_t bytes = op.getVectorType().getNumElements() * op.getVectorType().getElementTypeBitWidth() / 8;
+  if (alignment)
+    op.setAlignment(std::min<int64_t>(alignment, llvm::bit_floor<uint64_t>(bytes)));
+}
+
 Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {
-  return fromBF16(
-      wrap(vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(memref)), memref, indexValues(indices))));
+  auto load = vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(memref)), memref, indexValues(indices));
+  align(load, alignment);
+  return fromBF16(wrap(load));
 }
 
 void KernelBuilder::storeVector(Val value, Value memref, Vals indices) {
-  vector::StoreOp::create(b, loc, toElement(value, elementOf(memref)).get(), memref, indexValues(indices));
+  Value stored = toElement(value, elementOf(memref)).get();
+  align(vector::StoreOp::create(b, loc, stored, memref, indexValues(indices)), alignment);
 }
 
 std::pair<Val, Val> KernelBuilder::loadPair(Value memref, Vals indices, int64_t lanes) {
@@ -246,6 +254,13 @@ void KernelBuilder::loop(Val begin, Val end, Val step, function_ref<void(Val)> b
     body(i);
     return {};
   });
+}
+
+void KernelBuilder::vectorLoop(Val begin, Val end, int64_t lanes, function_ref<void(Val)> body,
+                               function_ref<void(Val)> rest) {
+  Val full = begin + (end - begin) / lanes * lanes;
+  loop(begin, full, lanes, body);
+  loop(full, end, 1, rest);
 }
 
 void KernelBuilder::parallel(Val n, function_ref<void(Val)> body) {
@@ -372,6 +387,10 @@ Val KernelBuilder::shiftLeft(Val a, Val other) {
 Val KernelBuilder::shiftRight(Val a, Val other) {
   auto [x, y] = unify(a, other);
   return wrap(arith::ShRUIOp::create(b, loc, x, y));
+}
+
+Val KernelBuilder::insert(Val value, Val vector, int64_t lane) {
+  return wrap(vector::InsertOp::create(b, loc, value.get(), vector.get(), lane));
 }
 
 Val KernelBuilder::extract(Val vector, int64_t lane) {

@@ -1,5 +1,6 @@
 //===- LowerKernel.cpp - kernels take (context, arena, table) -------------===//
 #include "Context.h"
+#include "smet/Conversion/KernelDescription.h"
 #include "smet/Conversion/Program.h"
 
 #include "smet/Dialect/Smet/IR/Names.h"
@@ -9,6 +10,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -50,7 +52,13 @@ public:
     for (scf::ParallelOp op : loops)
       if (failed(lowerParallel(op)))
         return failure();
-    auto lowered = kernel.walk([&](GemmOp op) { return WalkResult(lowerGemm(op)); });
+    auto lowered = kernel.walk([&](Operation *op) {
+      if (auto gemm = dyn_cast<GemmOp>(op))
+        return WalkResult(lowerGemm(gemm));
+      if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
+        return WalkResult(lowerLaunch(launch));
+      return WalkResult::advance();
+    });
     return success(!lowered.wasInterrupted());
   }
 
@@ -261,6 +269,92 @@ private:
                         right.stride, real(op.getBeta()), c.data, c.stride});
     op.erase();
     return success();
+  }
+
+  //===--- launches ---===//
+
+  /// context->launch on the kernel's description, which whatever compiles the gpu.module defines.
+  LogicalResult lowerLaunch(gpu::LaunchFuncOp op) {
+    Location loc = op.getLoc();
+    if (op->getParentOfType<LLVM::LLVMFuncOp>() != entry)
+      return op.emitError("smet-lower-kernel: only @main of a kernel can launch others");
+    b.setInsertionPoint(op);
+    SmallVector<Value> places, bytes;
+    for (Value operand : op.getKernelOperands()) {
+      auto type = dyn_cast<MemRefType>(operand.getType());
+      if ((type && !(type.hasStaticShape() && type.getLayout().isIdentity())) ||
+          !converter.convertType(operand.getType()))
+        return op.emitError("smet-lower-kernel: a launch cannot pass a value of type ") << operand.getType();
+      Value passed = castTo(b, loc, converter.convertType(operand.getType()), operand);
+      if (type)
+        passed = MemRefDescriptor(passed).alignedPtr(b, loc);
+      Value place = onStack(loc, passed.getType());
+      LLVM::StoreOp::create(b, loc, passed, place);
+      places.push_back(place);
+      bytes.push_back(type ? bytesOf(loc, operand) : constant(loc, 0));
+    }
+    auto sizes = [&](gpu::KernelDim3 size) -> SmallVector<Value> {
+      return {i64(loc, size.x), i64(loc, size.y), i64(loc, size.z)};
+    };
+    SmallVector<Value> fields = sizes(op.getGridSizeOperandValues());
+    llvm::append_range(fields, sizes(op.getBlockSizeOperandValues()));
+    Value shared = op.getDynamicSharedMemorySize();
+    fields.push_back(shared ? LLVM::ZExtOp::create(b, loc, b.getI64Type(), shared).getResult() : constant(loc, 0));
+    fields.push_back(constant(loc, places.size()));
+    fields.push_back(storeAll(loc, places, pointer));
+    fields.push_back(storeAll(loc, bytes, b.getI64Type()));
+    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                                 llvm::map_to_vector(fields, [](Value v) { return v.getType(); }));
+    Value launch = onStack(loc, type);
+    for (auto [i, value] : llvm::enumerate(fields))
+      LLVM::StoreOp::create(b, loc, value, field(loc, type, launch, i));
+    Value description = LLVM::AddressOfOp::create(b, loc, pointer, describe(op));
+    callThroughContext(b, loc, entry.getArgument(0), SMET_SLOT_LAUNCH, LLVM::LLVMVoidType::get(b.getContext()),
+                       {entry.getArgument(0), description, launch});
+    op.erase();
+    return success();
+  }
+
+  Value constant(Location loc, int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI64Type(), value); }
+  Value i64(Location loc, Value index) { return castTo(b, loc, b.getI64Type(), index); }
+
+  Value onStack(Location loc, Type type) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&entry.front());
+    return LLVM::AllocaOp::create(b, loc, pointer, type, constant(loc, 1), /*alignment=*/16);
+  }
+
+  Value storeAll(Location loc, ArrayRef<Value> values, Type type) {
+    auto array = LLVM::LLVMArrayType::get(type, values.size());
+    Value place = onStack(loc, array);
+    for (auto [i, value] : llvm::enumerate(values))
+      LLVM::StoreOp::create(
+          b, loc, value,
+          LLVM::GEPOp::create(b, loc, pointer, type, place, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)}));
+    return place;
+  }
+
+  /// Bytes of an array; of all of it, where only its first slot is passed.
+  Value bytesOf(Location loc, Value array) {
+    if (auto part = array.getDefiningOp<memref::ReinterpretCastOp>())
+      array = part.getSource();
+    auto type = cast<MemRefType>(array.getType());
+    Value bytes = arith::ConstantIndexOp::create(b, loc, type.getElementTypeBitWidth() / 8);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      bytes = arith::MulIOp::create(b, loc, bytes, memref::DimOp::create(b, loc, array, dim));
+    return i64(loc, bytes);
+  }
+
+  /// The symbol of a kernel's smet_kernel, declared here.
+  StringRef describe(gpu::LaunchFuncOp op) {
+    std::string name = kernelDescription(op.getKernelModuleName().getValue(), op.getKernelName().getValue());
+    if (auto known = kernel.lookupSymbol<LLVM::GlobalOp>(name))
+      return known.getSymName();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(kernel.getBody());
+    return LLVM::GlobalOp::create(b, op.getLoc(), kernelDescriptionType(b.getContext()), /*isConstant=*/true,
+                                  LLVM::Linkage::External, name, Attribute())
+        .getSymName();
   }
 
   ModuleOp kernel;

@@ -1,4 +1,4 @@
-//===- CPUSparseAdamTest.cpp - optimizer steps on the CPU -----------------===//
+//===- CPUSparseAdamTest.cpp - optimizer steps on CPU and emulated GPU ----===//
 //
 // Against the formula of smet.adam_step in double, with pow(), and against what follows from it for the updates after
 // regrowth.
@@ -45,14 +45,16 @@ State getState(Kernel &kernel) {
   return {kernel.get<float>("w"), kernel.get<float>("m"), kernel.get<float>("v"), kernel.get<uint16_t>("age")};
 }
 
-Kernel adamKernel(const Topology &t, const Adam &p, int threads = 1) {
+class CPUSparseAdam : public testing::TestWithParam<Target> {};
+
+Kernel adamKernel(const Topology &t, const Adam &p, Target target, int threads = 1) {
   return Kernel(entry("smet.adam_step",
                       {{"t", t.type()},
                        {"g", tensorType({t.nnz(), t.blockRows, t.blockCols})},
                        {"lr", "tensor<f32>"},
                        {"step", "tensor<i64>"}},
                       stateOperands(t), p.attribute()),
-                Target::CPU, threads);
+                target, threads);
 }
 
 /// Ages on both sides of every rule: new, warming up, as old as the run, saturated.
@@ -68,14 +70,14 @@ State randomState(const Topology &t, int64_t step, std::mt19937 &rng) {
   return s;
 }
 
-TEST(CPUSparseAdam, FollowsTheFormula) {
+TEST_P(CPUSparseAdam, FollowsTheFormula) {
   Adam plain, decaying{0.8, 0.99, 1e-3, 0.1, 1, false}, noWarmup{0.9, 0.999, 1e-8, 0, 0, true};
   std::mt19937 rng(7);
   for (const Case &c : {Case{40, 56, 1, 1, 1, 0.2}, Case{64, 48, 16, 16, 1, 0.5}, Case{27, 55, 3, 5, 1, 0.4},
                         Case{64, 64, 1, 16, 1, 0.3}})
     for (const Adam &p : {plain, decaying, noWarmup}) {
       Topology t = c.topology(rng);
-      Kernel kernel = adamKernel(t, p, 2);
+      Kernel kernel = adamKernel(t, p, GetParam(), 2);
       for (int64_t step : {1, 2, 500, 70000}) {
         State before = randomState(t, step, rng);
         auto grad = randomVector<float>(before.w.size(), rng);
@@ -111,14 +113,14 @@ Doubles updates(Kernel &kernel, const std::string &w, int64_t first, int64_t cou
   return result;
 }
 
-TEST(CPUSparseAdam, UpdatesAfterRegrowth) {
+TEST_P(CPUSparseAdam, UpdatesAfterRegrowth) {
   Topology t{1, 16, 1, 1, {0, 1}, {3}, {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {0}, {0}};
   for (int64_t warmup : {0, 1, 10}) {
     Adam p;
     p.eps = 1e-20;
     p.updates = warmup;
     p.scaling = false;
-    Kernel kernel = adamKernel(t, p);
+    Kernel kernel = adamKernel(t, p, GetParam());
     setState(kernel, t, {{0}, {0}, {0}, {0}}, 1e-3f, 1);
     kernel.set("g", Floats{0.02f});
     Doubles rate = updates(kernel, "w", 5001, 100);
@@ -127,12 +129,12 @@ TEST(CPUSparseAdam, UpdatesAfterRegrowth) {
   }
 }
 
-TEST(CPUSparseAdam, UpdatesAfterRegrowthWithTheGlobalStep) {
+TEST_P(CPUSparseAdam, UpdatesAfterRegrowthWithTheGlobalStep) {
   Adam p;
   p.eps = 1e-20;
   Kernel kernel(entry("smet.dense_adam_step", {{"g", tensorType({1})}, {"lr", "tensor<f32>"}, {"step", "tensor<i64>"}},
                       {{"w", tensorType({1})}, {"m", tensorType({1})}, {"v", tensorType({1})}}, p.attribute()),
-                Target::CPU);
+                GetParam());
   for (const char *name : {"w", "m", "v"})
     kernel.set(name, Floats{0});
   kernel.set("g", Floats{0.02f});
@@ -146,13 +148,13 @@ TEST(CPUSparseAdam, UpdatesAfterRegrowthWithTheGlobalStep) {
   EXPECT_NEAR(rate[99], 3.2309, 1e-2);
 }
 
-TEST(CPUSparseAdam, DenseFollowsTheFormula) {
+TEST_P(CPUSparseAdam, DenseFollowsTheFormula) {
   Adam p{0.9, 0.99, 1e-8, 0.1, 10, true};
   std::mt19937 rng(8);
   std::string type = tensorType({131, 157}); // more than an item of work, and a rest
   Kernel kernel(entry("smet.dense_adam_step", {{"g", type}, {"lr", "tensor<f32>"}, {"step", "tensor<i64>"}},
                       {{"w", type}, {"m", type}, {"v", type}}, p.attribute()),
-                Target::CPU, 2);
+                GetParam(), 2);
   size_t size = 131 * 157;
   for (int64_t step : {int64_t(1), int64_t(100), int64_t(1) << 33}) {
     State s{randomVector<float>(size, rng), randomVector<float>(size, rng), randomVector<float>(size, rng), {}};
@@ -176,7 +178,7 @@ TEST(CPUSparseAdam, DenseFollowsTheFormula) {
 }
 
 // The fused op is the two ops, bit by bit.
-TEST(CPUSparseAdam, FusedIsSddmmThenStep) {
+TEST_P(CPUSparseAdam, FusedIsSddmmThenStep) {
   std::mt19937 rng(9);
   Adam p{0.9, 0.999, 1e-8, 0.1, 10, true};
   for (const Case &c : {Case{40, 56, 1, 1, 600, 0.2}, Case{64, 96, 16, 16, 256, 0.3}, Case{36, 64, 1, 16, 100, 0.3},
@@ -188,18 +190,18 @@ TEST(CPUSparseAdam, FusedIsSddmmThenStep) {
     std::vector<Operand> product = {
         {"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}};
 
-    Kernel sddmm(entry("smet.sddmm", product, {{"g", tensorType({t.nnz(), c.blockRows, c.blockCols})}}), Target::CPU);
+    Kernel sddmm(entry("smet.sddmm", product, {{"g", tensorType({t.nnz(), c.blockRows, c.blockCols})}}), GetParam());
     t.fill(sddmm, "t");
     sddmm.set("x", x);
     sddmm.set("dy", dy);
     sddmm.run();
-    Kernel step = adamKernel(t, p);
+    Kernel step = adamKernel(t, p, GetParam());
     setState(step, t, before, 0.01f, 50);
     step.set("g", sddmm.get<float>("g"));
     step.run();
 
     product.insert(product.end(), {{"lr", "tensor<f32>"}, {"step", "tensor<i64>"}});
-    Kernel fused(entry("smet.sddmm_adam", product, stateOperands(t), p.attribute()), Target::CPU, 3);
+    Kernel fused(entry("smet.sddmm_adam", product, stateOperands(t), p.attribute()), GetParam(), 3);
     setState(fused, t, before, 0.01f, 50);
     fused.set("x", x);
     fused.set("dy", dy);
@@ -212,5 +214,7 @@ TEST(CPUSparseAdam, FusedIsSddmmThenStep) {
     EXPECT_EQ(got.age, expected.age) << c;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, CPUSparseAdam, testing::Values(Target::CPU, Target::GPU, Target::GPUChecked), nameOf);
 
 } // namespace

@@ -23,6 +23,9 @@ Kernel::Kernel(const std::string &text, Target target, int threads, const std::s
     ADD_FAILURE() << loaded.error().message;
   else
     instance = std::move(*loaded);
+  // Threads in an order drawn at random, copies at any time.
+  if (instance && target == Target::GPUChecked)
+    instance->emulator().options = {.check = true, .seed = 1};
 }
 
 bool Kernel::run(const std::string &entry) {
@@ -32,6 +35,20 @@ bool Kernel::run(const std::string &entry) {
   if (!outcome)
     ADD_FAILURE() << outcome.error().message;
   return outcome && *outcome == rt::Outcome::Ok;
+}
+
+std::string test::nameOf(const testing::TestParamInfo<Target> &info) {
+  switch (info.param) {
+  case Target::Reference:
+    return "reference";
+  case Target::CPU:
+    return "cpu";
+  case Target::GPU:
+    return "gpu";
+  case Target::GPUChecked:
+    return "checked";
+  }
+  return "";
 }
 
 static std::string join(const std::vector<std::string> &parts) {

@@ -68,6 +68,9 @@ private:
   std::unique_ptr<rt::Instance> instance;
 };
 
+/// "cpu", say: for suites that run on several targets.
+std::string nameOf(const testing::TestParamInfo<Target> &info);
+
 /// An operand of an op under test.
 struct Operand {
   std::string name; ///< of the tensor, and of the SSA value

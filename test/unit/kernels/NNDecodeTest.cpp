@@ -19,13 +19,15 @@ template <typename T> std::vector<T> row(const std::vector<T> &x, int64_t t, siz
 }
 
 struct NNDecode : testing::TestWithParam<Target> {
+  void SetUp() override {
+    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    bool isGPU = GetParam() == Target::GPU || GetParam() == Target::GPUChecked;
+    if (isGPU && !test.starts_with("RopeAt") && !test.starts_with("SelectToken"))
+      GTEST_SKIP() << "no GPU kernel yet";
+  }
   std::mt19937 rng{11};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
 };
-
-std::string nameOf(const testing::TestParamInfo<Target> &info) {
-  return info.param == Target::CPU ? "cpu" : "reference";
-}
 
 const std::string position = tensorType({}, "i32");
 
@@ -123,4 +125,5 @@ TEST_P(NNDecode, OneToken) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, NNDecode, testing::Values(Target::Reference, Target::CPU), nameOf);
+INSTANTIATE_TEST_SUITE_P(Targets, NNDecode,
+                         testing::Values(Target::Reference, Target::CPU, Target::GPU, Target::GPUChecked), nameOf);

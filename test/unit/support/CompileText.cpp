@@ -36,7 +36,10 @@ std::string smet::test::compileText(const std::string &text, bool modelLevel, Ta
   if (!module)
     return "does not parse: " + diagnostics;
   CompileOptions options;
-  options.target = target == Target::CPU ? smet::Target::CPU : smet::Target::Reference;
+  options.target = target == Target::CPU         ? smet::Target::CPU
+                   : target == Target::Reference ? smet::Target::Reference
+                                                 : smet::Target::GPUEmulator;
+  options.check = target == Target::GPUChecked;
   options.cpu = processor(cpu);
   auto report = compileProgram(*module, modelLevel, options, path);
   return report ? "" : llvm::toString(report.takeError()) + "\n" + diagnostics;

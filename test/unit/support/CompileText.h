@@ -12,7 +12,8 @@
 
 namespace smet::test {
 
-enum class Target { Reference, CPU };
+/// GPUChecked: for the emulator, with what its checks need.
+enum class Target { Reference, CPU, GPU, GPUChecked };
 
 /// Compiles to the program file `path`. `modelLevel`: @forward, else entry points. `cpu`: LLVM's name of a processor;
 /// empty: $SMET_TEST_CPU, else this machine's. Returns the errors, empty on success.

@@ -1,0 +1,127 @@
+//===- SddmmKernels.cpp - SDDMM by SIMT, alone and with the optimizer -----===//
+//
+// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, 16 bytes of each row, with the
+// part's products in registers, and their sums meet by shuffles. Then a lane has a weight: its gradient goes to memory
+// or straight into the optimizer.
+//
+//===----------------------------------------------------------------------===//
+#include "AdamKernels.h"
+#include "smet/Conversion/Topology.h"
+
+using namespace mlir;
+using namespace smet;
+
+namespace {
+
+using Compare = KernelBuilder::Compare;
+
+int64_t divisorUpTo(int64_t size, int64_t most) {
+  int64_t divisor = std::min(size, most);
+  while (size % divisor)
+    --divisor;
+  return divisor;
+}
+
+class Sddmm {
+public:
+  Sddmm(GPUBuilder &k, TopologyType type, const TopologyArrays &arrays, Activation x, Activation dy)
+      : k(k), type(type), walk(rowWalk(type, arrays)), x(x), dy(dy), rows(divisorUpTo(type.getBlockRows(), 4)),
+        columns(divisorUpTo(type.getBlockCols(), 4)) {}
+
+  /// finish(slot, r, c, gradient) on a thread for every weight.
+  void emit(Val slots, function_ref<void(Val, Val, Val, Val)> finish) const {
+    int64_t across = type.getBlockCols() / columns, parts = type.getBlockRows() / rows * across;
+    k.forEachWarp(slots * parts, [&](Val item, Val lane) {
+      Val slot = item / k.index(parts), part = item % k.index(parts);
+      Val r0 = part / k.index(across) * k.index(rows), c0 = part % k.index(across) * k.index(columns);
+      Val gradient = ofLane(sums(slot, r0, c0, lane), lane);
+      k.ifThen(k.compare(Compare::lt, lane, k.index(rows * columns)),
+               [&] { finish(slot, r0 + lane / k.index(columns), c0 + lane % k.index(columns), gradient); });
+    });
+  }
+
+private:
+  /// The sums of a part over all tokens, in every lane.
+  Vals sums(Val slot, Val r0, Val c0, Val lane) const {
+    constexpr int64_t width = 4;
+    Val row = walk.segmentOf(k, slot) * k.index(type.getBlockRows()) + r0;
+    Val column = walk.coordinate(k, slot) * k.index(type.getBlockCols()) + c0;
+    Vals sums(rows * columns, k.zero(k.vectorOf(width, k.b.getF32Type())));
+    sums = k.loop(lane * k.index(width), k.index(x.tokens), warpSize * width, sums, [&](Val token, Vals sums) -> Vals {
+      Vals xs;
+      for (int64_t c = 0; c < columns; ++c)
+        xs.push_back(x.load(k, column + k.index(c), token, width));
+      for (int64_t r = 0; r < rows; ++r) {
+        Val dys = dy.load(k, row + k.index(r), token, width);
+        for (int64_t c = 0; c < columns; ++c)
+          sums[r * columns + c] = k.fma(dys, xs[c], sums[r * columns + c]);
+      }
+      return sums;
+    });
+    return llvm::map_to_vector(sums, [&](Val sum) { return k.warpSum(k.sum(sum)); });
+  }
+
+  Val ofLane(const Vals &sums, Val lane) const {
+    Val mine = sums[0];
+    for (size_t i = 1; i < sums.size(); ++i)
+      mine = k.select(k.compare(Compare::eq, lane, k.index(i)), sums[i], mine);
+    return mine;
+  }
+
+  GPUBuilder &k;
+  TopologyType type;
+  Walk walk;
+  Activation x, dy;
+  int64_t rows, columns; ///< of a part
+};
+
+struct SddmmKernel : GPUKernel<SddmmOp> {
+  using GPUKernel::GPUKernel;
+  LogicalResult emit(SddmmOp op, GPUBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    Activation x = Activation::of(op.getX()), dy = Activation::of(op.getDy());
+    Value dw = op.getDvalues();
+    if (failed(arrays) || !x || !dy || !isF32OrBF16(dw))
+      return failure();
+    Sddmm sddmm(k, op.getTopology().getType(), *arrays, x, dy);
+    sddmm.emit(k.size(dw, 0), [&](Val slot, Val r, Val c, Val gradient) {
+      Vals at{slot, r, c};
+      k.store(op.getAccumulate() ? gradient + k.load(dw, at) : gradient, dw, at);
+    });
+    return success();
+  }
+};
+
+struct SddmmAdamKernel : GPUKernel<SddmmAdamOp> {
+  using GPUKernel::GPUKernel;
+  LogicalResult emit(SddmmAdamOp op, GPUBuilder &k) const final {
+    auto arrays = topologyArrays(op.getTopology());
+    Activation x = Activation::of(op.getX()), dy = Activation::of(op.getDy());
+    if (failed(arrays) || !x || !dy || !isF32OrBF16(op.getValues()) || !isF32(op.getM()) || !isF32(op.getV()))
+      return failure();
+    TopologyType type = op.getTopology().getType();
+    CommonOfStep common(k, op.getAdamw(), op.getLr(), op.getStep(), densityFor(k, op.getAdamw(), type, op.getValues()),
+                        /*countsAge=*/true);
+    Value w = k.flatten(op.getValues()).get(), m = k.flatten(op.getM()).get(), v = k.flatten(op.getV()).get();
+    Sddmm sddmm(k, type, *arrays, x, dy);
+    sddmm.emit(k.size(op.getValues(), 0), [&](Val slot, Val r, Val c, Val gradient) {
+      AdamEmitter adam = common.emitter();
+      AdamEmitter::Factors factors;
+      adam.advance(k.load(op.getAge(), {slot}), factors);
+      Val at = slot * k.index(type.getBlockSize()) + r * k.index(type.getBlockCols()) + c;
+      Val newW = k.load(w, {at}), newM = k.load(m, {at}), newV = k.load(v, {at});
+      adam.update(factors, gradient, newW, newM, newV);
+      adam.storeWeights(newW, at, w);
+      k.store(newM, m, {at});
+      k.store(newV, v, {at});
+    });
+    makeOlder(k, common, op.getAge());
+    return success();
+  }
+};
+
+} // namespace
+
+void smet::populateSddmmGPUKernels(RewritePatternSet &patterns) {
+  patterns.add<SddmmKernel, SddmmAdamKernel>(patterns.getContext());
+}

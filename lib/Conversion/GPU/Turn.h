@@ -1,0 +1,15 @@
+//===- Turn.h - from rows to columns ----------------------------*- C++ -*-===//
+#ifndef SMET_LIB_CONVERSION_GPU_TURN_H
+#define SMET_LIB_CONVERSION_GPU_TURN_H
+
+#include "GPUKernel.h"
+
+namespace smet {
+
+/// A launch of write(i, j, read(j, i)) for i in [0, m) and j in [0, n), each by neighbours together. Values are f32.
+void turn(GPUBuilder &k, int64_t m, int64_t n, llvm::function_ref<Val(Val, Val)> read,
+          llvm::function_ref<void(Val, Val, Val)> write);
+
+} // namespace smet
+
+#endif // SMET_LIB_CONVERSION_GPU_TURN_H

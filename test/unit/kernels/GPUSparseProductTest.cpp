@@ -1,0 +1,106 @@
+//===- GPUSparseProductTest.cpp - SpMM and SDDMM on the emulated GPU ------===//
+//
+// The shapes that the CPU's kernels are tested with, against the same plain loops; with the emulator's checks, threads
+// in an order drawn at random.
+//
+//===----------------------------------------------------------------------===//
+#include "CPUSparse.h"
+
+using namespace smet;
+using namespace smet::test;
+
+namespace {
+
+/// Activations as the kernels see them: [F, T], tokens padded with zeros.
+class FeatureMajor {
+public:
+  explicit FeatureMajor(int64_t tokens)
+      : tokens(tokens), padded((tokens + tileWidth(tokens) - 1) / tileWidth(tokens) * tileWidth(tokens)) {}
+
+  Floats pack(const Floats &x) const {
+    int64_t features = int64_t(x.size()) / tokens;
+    Floats packed(features * padded);
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t f = 0; f < features; ++f)
+        packed[f * padded + t] = x[t * features + f];
+    return packed;
+  }
+  Floats unpack(const Floats &packed) const {
+    int64_t features = int64_t(packed.size()) / padded;
+    Floats x(tokens * features);
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t f = 0; f < features; ++f)
+        x[t * features + f] = packed[f * padded + t];
+    return x;
+  }
+
+private:
+  int64_t tokens, padded;
+};
+
+struct GPUSparseProduct : testing::TestWithParam<Case> {
+  const Case &c = GetParam();
+  std::mt19937 rng{1};
+  Topology t = c.topology(rng);
+  FeatureMajor layout{c.tokens};
+  std::string values = tensorType({t.nnz(), c.blockRows, c.blockCols});
+
+  Floats random(int64_t size) { return randomVector<float>(size, rng); }
+
+  Floats spmm(Target target, const Floats &w, const Floats &x, const Floats &y, bool transpose, bool accumulate) {
+    std::string attributes = transpose && accumulate ? "{transpose, accumulate}"
+                             : transpose             ? "{transpose}"
+                             : accumulate            ? "{accumulate}"
+                                                     : "{}";
+    Kernel kernel(entry("smet.spmm",
+                        {{"t", t.type()}, {"w", values}, {"x", c.activation(int64_t(x.size()) / c.tokens), "state"}},
+                        {{"y", c.activation(int64_t(y.size()) / c.tokens), "state"}}, attributes),
+                  target, 2);
+    t.fill(kernel, "t");
+    kernel.set("w", w);
+    kernel.set("x", layout.pack(x));
+    kernel.set("y", layout.pack(y));
+    EXPECT_TRUE(kernel.run());
+    return layout.unpack(kernel.get<float>("y"));
+  }
+
+  Floats sddmm(Target target, const Floats &x, const Floats &dy, const Floats &dw, bool accumulate) {
+    Kernel kernel(entry("smet.sddmm",
+                        {{"t", t.type()}, {"x", c.activation(c.cols), "state"}, {"dy", c.activation(c.rows), "state"}},
+                        {{"dw", values}}, accumulate ? "{accumulate}" : "{}"),
+                  target, 2);
+    t.fill(kernel, "t");
+    kernel.set("x", layout.pack(x));
+    kernel.set("dy", layout.pack(dy));
+    kernel.set("dw", dw);
+    EXPECT_TRUE(kernel.run());
+    return kernel.get<float>("dw");
+  }
+};
+
+} // namespace
+
+TEST_P(GPUSparseProduct, Spmm) {
+  Floats w = random(t.nnz() * c.blockRows * c.blockCols);
+  for (bool transpose : {false, true}) {
+    Floats x = random(c.tokens * (transpose ? c.rows : c.cols)), y = random(c.tokens * (transpose ? c.cols : c.rows));
+    Doubles once = plainSpmm(t, w, x, Doubles(y.size()), c.tokens, transpose);
+    Doubles added = plainSpmm(t, w, x, Doubles(y.begin(), y.end()), c.tokens, transpose);
+    EXPECT_LE(relativeError(spmm(Target::GPU, w, x, y, transpose, false), once), 2e-6);
+    EXPECT_LE(relativeError(spmm(Target::GPU, w, x, y, transpose, true), added), 2e-6);
+    EXPECT_LE(relativeError(spmm(Target::GPUChecked, w, x, y, transpose, true), added), 2e-6);
+  }
+}
+
+TEST_P(GPUSparseProduct, Sddmm) {
+  Floats x = random(c.tokens * c.cols), dy = random(c.tokens * c.rows),
+         old = random(t.nnz() * c.blockRows * c.blockCols);
+  Doubles expected = plainSddmm(t, x, dy, c.tokens);
+  EXPECT_LE(relativeError(sddmm(Target::GPU, x, dy, old, false), expected), 2e-6);
+  EXPECT_LE(relativeError(sddmm(Target::GPUChecked, x, dy, old, false), expected), 2e-6);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] += old[i];
+  EXPECT_LE(relativeError(sddmm(Target::GPU, x, dy, old, true), expected), 2e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, GPUSparseProduct, testing::ValuesIn(cases()));
