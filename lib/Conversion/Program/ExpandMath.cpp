@@ -35,7 +35,7 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
     auto clamp = [&](Val x, KernelBuilder::Compare beyond, double limit) {
       return k.select(k.compare(beyond, x, real(limit)), real(limit), x);
     };
-    // The result is 0 below the first and infinity above the second. A NaN is on neither side, and stays one.
+    // At the first the result is 0 already (it is below 2^-125), at the second infinity. A NaN is on neither side.
     Val x = clamp(k.wrap(op.getOperand()), KernelBuilder::Compare::lt, -87.6);
     x = clamp(x, KernelBuilder::Compare::gt, 88.8);
 
