@@ -57,7 +57,6 @@ void smet::buildCallsPipeline(OpPassManager &pm) { pm.addPass(createLowerEntryPo
 
 /// What is around the launches of a kernel, after smet-lower-kernel.
 static void addHostToLLVM(OpPassManager &kernel) {
-  kernel.addPass(createExpandMathPass());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(memref::createExpandStridedMetadataPass());
@@ -75,6 +74,7 @@ static void addHostToLLVM(OpPassManager &kernel) {
 
 void smet::buildKernelToLLVMPipeline(OpPassManager &kernel) {
   kernel.addPass(createLowerKernelPass());
+  kernel.addPass(createExpandMathPass());
   addHostToLLVM(kernel);
 }
 

@@ -1,5 +1,6 @@
 //===- ElementwiseKernels.cpp - add, fill, silu_mul -----------------------===//
 #include "NNKernels.h"
+#include "smet/Conversion/Silu.h"
 
 using namespace mlir;
 using namespace smet;
@@ -42,8 +43,6 @@ LogicalResult elementwise(KernelBuilder &k, int64_t width, ValueRange ins, Value
   return success();
 }
 
-Val sigmoid(KernelBuilder &k, Val x) { return k.real(1, x.type()) / (k.exp(k.neg(x)) + 1); }
-
 struct AddKernel : CPUKernel<nn::AddOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::AddOp op, KernelBuilder &k) const final {
@@ -70,19 +69,15 @@ struct SiluMulKernel : CPUKernel<nn::SiluMulOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::SiluMulOp op, KernelBuilder &k) const final {
     return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp()}, op.getY(),
-                       [&](Vals in) -> Vals { return {in[0] * sigmoid(k, in[0]) * in[1]}; });
+                       [&](Vals in) -> Vals { return {siluMul(k, in[0], in[1])}; });
   }
 };
 
-// With s = sigmoid(gate): dgate = dy up s (1 + gate (1 - s)), dup = dy gate s.
 struct SiluMulGradKernel : CPUKernel<nn::SiluMulGradOp> {
   using CPUKernel::CPUKernel;
   LogicalResult emit(nn::SiluMulGradOp op, KernelBuilder &k) const final {
     return elementwise(k, target.vectorBits / 32, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()},
-                       [&](Vals in) -> Vals {
-                         Val gate = in[0], up = in[1], dy = in[2], s = sigmoid(k, gate), one = k.real(1, s.type());
-                         return {dy * up * s * (one + gate * (one - s)), dy * gate * s};
-                       });
+                       [&](Vals in) { return siluMulGrad(k, in[0], in[1], in[2]); });
   }
 };
 

@@ -35,15 +35,12 @@ struct Arrays {
   }
   /// Elements [at, at + lanes), one if lanes is 0.
   void update(GPUBuilder &k, AdamEmitter &adam, const AdamEmitter::Factors &factors, Val at, int64_t lanes) const {
-    auto load = [&](Value array) { return lanes ? k.loadVector(array, {at}, lanes) : k.load(array, {at}); };
-    auto store = [&](Val value, Value array) {
-      lanes ? k.storeVector(value, array, {at}) : k.store(value, array, {at});
-    };
+    auto load = [&](Value array) { return k.loadPiece(array, at, lanes); };
     Val newW = load(w), newM = load(m), newV = load(v);
     adam.update(factors, load(grad), newW, newM, newV);
     adam.storeWeights(newW, at, w);
-    store(newM, m);
-    store(newV, v);
+    k.storePiece(newM, m, at, lanes);
+    k.storePiece(newV, v, at, lanes);
   }
 };
 
@@ -110,15 +107,10 @@ struct DenseAdamStepKernel : GPUKernel<DenseAdamStepOp> {
     CommonOfStep common(k, op.getAdamw(), op.getLr(), op.getStep(), Val(), /*countsAge=*/false);
     Arrays arrays = Arrays::of(k, op.getGrad(), op.getW(), op.getM(), op.getV());
     int64_t size = cast<MemRefType>(op.getW().getType()).getNumElements();
-    int64_t whole = size / adamLanes, rest = size % adamLanes;
-    auto update = [&](Val at, int64_t lanes) {
+    k.forEachPiece(size, adamLanes, [&](Val at, int64_t lanes) {
       AdamEmitter adam = common.emitter();
       arrays.update(k, adam, adam.stepFactors(), at, lanes);
-    };
-    if (whole)
-      k.forEachThread(whole, [&](Val i) { update(i * k.index(adamLanes), adamLanes); });
-    if (rest)
-      k.forEachThread(rest, [&](Val i) { update(i + k.index(whole * adamLanes), 0); });
+    });
     return success();
   }
 };

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "GPUKernel.h"
 
+#include "smet/Conversion/Silu.h"
 #include "smet/Dialect/NN/IR/NN.h"
 
 using namespace mlir;
@@ -22,38 +23,19 @@ LogicalResult elementwise(GPUBuilder &k, ValueRange ins, ValueRange outs, functi
     return failure();
   bool allF32 = llvm::all_of(operands, [](Value value) { return isF32(value); });
   int64_t width = widestLoad / (allF32 ? 4 : 2), n = cast<MemRefType>(outs[0].getType()).getNumElements();
-  int64_t whole = n / width, rest = n % width;
   auto flat = [&](ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) { return k.flatten(value).get(); });
   };
   SmallVector<Value> sources = flat(ins), targets = flat(outs);
-  auto vectors = [&](Val i) {
+  k.forEachPiece(n, width, [&](Val i, int64_t lanes) {
     Vals inputs;
     for (Value source : sources)
-      inputs.push_back(k.loadVector(source, {i * k.index(width)}, width));
+      inputs.push_back(k.loadPiece(source, i, lanes));
     for (auto [result, target] : llvm::zip(body(inputs), targets))
-      k.storeVector(result, target, {i * k.index(width)});
-  };
-  auto elements = [&](Val i) {
-    Vals inputs;
-    for (Value source : sources)
-      inputs.push_back(k.load(source, {i}));
-    for (auto [result, target] : llvm::zip(body(inputs), targets))
-      k.store(result, target, {i});
-  };
-  k.forEachThread(whole + rest, [&](Val i) {
-    if (!rest)
-      return vectors(i);
-    if (!whole)
-      return elements(i);
-    k.ifElse(
-        k.compare(KernelBuilder::Compare::lt, i, k.index(whole)), [&] { vectors(i); },
-        [&] { elements(i + k.index(whole * width - whole)); });
+      k.storePiece(result, target, i, lanes);
   });
   return success();
 }
-
-Val sigmoid(GPUBuilder &k, Val x) { return k.real(1, x.type()) / (k.exp(k.neg(x)) + 1); }
 
 struct AddKernel : GPUKernel<nn::AddOp> {
   using GPUKernel::GPUKernel;
@@ -78,18 +60,15 @@ struct SiluMulKernel : GPUKernel<nn::SiluMulOp> {
   using GPUKernel::GPUKernel;
   LogicalResult emit(nn::SiluMulOp op, GPUBuilder &k) const final {
     return elementwise(k, {op.getGate(), op.getUp()}, op.getY(),
-                       [&](Vals in) -> Vals { return {in[0] * sigmoid(k, in[0]) * in[1]}; });
+                       [&](Vals in) -> Vals { return {siluMul(k, in[0], in[1])}; });
   }
 };
 
-// With s = sigmoid(gate): dgate = dy up s (1 + gate (1 - s)), dup = dy gate s.
 struct SiluMulGradKernel : GPUKernel<nn::SiluMulGradOp> {
   using GPUKernel::GPUKernel;
   LogicalResult emit(nn::SiluMulGradOp op, GPUBuilder &k) const final {
-    return elementwise(k, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()}, [&](Vals in) -> Vals {
-      Val gate = in[0], up = in[1], dy = in[2], s = sigmoid(k, gate), one = k.real(1, s.type());
-      return {dy * up * s * (one + gate * (one - s)), dy * gate * s};
-    });
+    return elementwise(k, {op.getGate(), op.getUp(), op.getDy()}, {op.getDgate(), op.getDup()},
+                       [&](Vals in) { return siluMulGrad(k, in[0], in[1], in[2]); });
   }
 };
 

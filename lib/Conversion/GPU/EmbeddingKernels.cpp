@@ -17,21 +17,10 @@ struct EmbeddingKernel : GPUKernel<nn::EmbeddingOp> {
     Activation x = Activation::of(op.getX());
     if (!x || !isF32OrBF16(op.getTable()))
       return failure();
-    Type f32 = k.b.getF32Type();
     int64_t tokens = cast<MemRefType>(op.getIds().getType()).getDimSize(0);
-    turn(
-        k, x.features, x.tokens,
-        [&](Val token, Val f) {
-          return k.ifElse(
-              k.compare(Compare::lt, token, k.index(tokens)), {f32},
-              [&]() -> Vals {
-                return {k.load(op.getTable(), {k.toIndex(k.load(op.getIds(), {token})), f})};
-              },
-              [&]() -> Vals { return {k.zero(f32)}; })[0];
-        },
-        [&](Val f, Val token, Val value) {
-          k.store(value, x.memref, {0, f, token});
-        });
+    turnInto(k, x, tokens, [&](Val token, Val f) {
+      return k.load(op.getTable(), {k.toIndex(k.load(op.getIds(), {token})), f});
+    });
     return success();
   }
 };

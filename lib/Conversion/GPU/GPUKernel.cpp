@@ -16,6 +16,13 @@ Activation Activation::of(Value value) {
   return {value, type.getDimSize(1), type.getDimSize(2)};
 }
 
+int64_t smet::divisorUpTo(int64_t size, int64_t most) {
+  int64_t divisor = std::min(size, most);
+  while (size % divisor)
+    --divisor;
+  return divisor;
+}
+
 GPUBuilder::GPUBuilder(OpBuilder &builder, Location loc) : KernelBuilder(builder, loc) { alignment = widestLoad; }
 
 void GPUBuilder::launch(Val blocks, int64_t threads, function_ref<void(Val, Val)> body) {
@@ -36,6 +43,19 @@ void GPUBuilder::forEachThread(Val n, function_ref<void(Val)> body) {
     if (n.isConstant() && n.constantValue() % threads == 0)
       return body(i);
     ifThen(compare(Compare::lt, i, n), [&] { body(i); });
+  });
+}
+
+void GPUBuilder::forEachPiece(int64_t n, int64_t lanes, function_ref<void(Val, int64_t)> body) {
+  int64_t whole = n / lanes, rest = n % lanes;
+  forEachThread(whole + rest, [&](Val i) {
+    auto vector = [&] { body(i * index(lanes), lanes); };
+    auto element = [&] { body(i + index(whole * lanes - whole), 0); };
+    if (!rest)
+      return vector();
+    if (!whole)
+      return element();
+    ifElse(compare(Compare::lt, i, index(whole)), vector, element);
   });
 }
 

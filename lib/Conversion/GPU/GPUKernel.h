@@ -12,6 +12,9 @@ constexpr int64_t warpSize = 32;
 /// Bytes of the widest load of a thread, and what arrays are aligned to at least.
 constexpr int64_t widestLoad = 16;
 
+/// The largest divisor of `size` that is at most `most`.
+int64_t divisorUpTo(int64_t size, int64_t most);
+
 /// A memref [1, F, T] of f32 or bf16: feature-major activations. Tokens are padded to whole loads.
 struct Activation {
   mlir::Value memref;
@@ -37,6 +40,16 @@ public:
   void launch(Val blocks, int64_t threads, llvm::function_ref<void(Val, Val)> body);
   /// body(i) for i in [0, n), each on a thread of its own.
   void forEachThread(Val n, llvm::function_ref<void(Val)> body);
+  /// body(i, lanes) for pieces of [0, n), each on a thread of its own: `lanes` elements from i on, and where they make
+  /// no whole pieces the last ones alone, with lanes = 0.
+  void forEachPiece(int64_t n, int64_t lanes, llvm::function_ref<void(Val, int64_t)> body);
+  /// One element of an array, or a vector of `lanes`.
+  Val loadPiece(mlir::Value array, Val i, int64_t lanes) {
+    return lanes ? loadVector(array, {i}, lanes) : load(array, {i});
+  }
+  void storePiece(Val value, mlir::Value array, Val i, int64_t lanes) {
+    lanes ? storeVector(value, array, {i}) : store(value, array, {i});
+  }
   /// body(i, lane) for i in [0, n), each on a warp of its own.
   void forEachWarp(Val n, llvm::function_ref<void(Val, Val)> body);
 

@@ -28,21 +28,7 @@ struct PackKernel : GPUKernel<nn::PackOp> {
     TokenMajor x = TokenMajor::of(op.getX());
     if (!y || !x.memref)
       return failure();
-    Type f32 = k.b.getF32Type();
-    turn(
-        k, y.features, y.tokens,
-        [&](Val token, Val f) {
-          Val exists = k.compare(KernelBuilder::Compare::lt, token, k.index(x.tokens));
-          return k.ifElse(
-              exists, {f32},
-              [&]() -> Vals {
-                return {k.load(x.memref, {token, f})};
-              },
-              [&]() -> Vals { return {k.zero(f32)}; })[0];
-        },
-        [&](Val f, Val token, Val value) {
-          k.store(value, y.memref, {0, f, token});
-        });
+    turnInto(k, y, x.tokens, [&](Val token, Val f) { return k.load(x.memref, {token, f}); });
     return success();
   }
 };

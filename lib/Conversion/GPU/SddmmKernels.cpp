@@ -1,6 +1,6 @@
 //===- SddmmKernels.cpp - SDDMM by SIMT, alone and with the optimizer -----===//
 //
-// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, 16 bytes of each row, with the
+// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, four of each row, with the
 // part's products in registers, and their sums meet by shuffles. Then a lane has a weight: its gradient goes to memory
 // or straight into the optimizer.
 //
@@ -14,13 +14,6 @@ using namespace smet;
 namespace {
 
 using Compare = KernelBuilder::Compare;
-
-int64_t divisorUpTo(int64_t size, int64_t most) {
-  int64_t divisor = std::min(size, most);
-  while (size % divisor)
-    --divisor;
-  return divisor;
-}
 
 class Sddmm {
 public:

@@ -27,7 +27,7 @@ public:
         outer(transpose ? type.getBlockCols() : type.getBlockRows()),
         inner(transpose ? type.getBlockRows() : type.getBlockCols()),
         width(widestLoad * 8 / cast<MemRefType>(x.memref.getType()).getElementTypeBitWidth()),
-        strips(llvm::divideCeil(x.tokens, width * warpSize)), group(groupOf(outer)),
+        strips(llvm::divideCeil(x.tokens, width * warpSize)), group(divisorUpTo(outer, 8)),
         chunks(std::clamp<int64_t>(512 / outer, 32, 512)) {}
 
   void emit() {
@@ -50,14 +50,6 @@ public:
   }
 
 private:
-  /// Rows of a block row that a warp has at a time: a divisor of these.
-  static int64_t groupOf(int64_t outer) {
-    int64_t group = std::min<int64_t>(outer, 8);
-    while (outer % group)
-      --group;
-    return group;
-  }
-
   void emitChunk(Val chunk, Val begin, Val end, Val first, Val token) const {
     Val last = walk.segmentOf(k, end - 1);
     k.loop(walk.segmentOf(k, begin), last + 1, 1, [&](Val segment) {
@@ -122,8 +114,8 @@ private:
   Walk walk;
   Activation x, y;
   Value values, carries;
-  int64_t outer, inner; ///< rows of a block in y and in x
-  int64_t width, strips, group, chunks;
+  int64_t outer, inner;                 ///< rows of a block in y and in x
+  int64_t width, strips, group, chunks; ///< group: rows of a block row that a warp has at a time
 };
 
 struct SpmmKernel : GPUKernel<SpmmOp> {

@@ -33,3 +33,15 @@ void smet::turn(GPUBuilder &k, int64_t m, int64_t n, function_ref<Val(Val, Val)>
     }
   });
 }
+
+void smet::turnInto(GPUBuilder &k, const Activation &y, int64_t tokens, function_ref<Val(Val, Val)> read) {
+  Type f32 = k.b.getF32Type();
+  auto readOrZero = [&](Val token, Val f) {
+    return k.ifElse(
+        k.compare(KernelBuilder::Compare::lt, token, k.index(tokens)), {f32},
+        [&]() -> Vals { return {read(token, f)}; }, [&]() -> Vals { return {k.zero(f32)}; })[0];
+  };
+  turn(k, y.features, y.tokens, readOrZero, [&](Val f, Val token, Val value) {
+    k.store(value, y.memref, {0, f, token});
+  });
+}

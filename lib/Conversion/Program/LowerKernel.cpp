@@ -103,16 +103,15 @@ private:
     Value offset = loadWord(loc, word++);
     Value address =
         LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), entry.getArgument(1), ArrayRef<LLVM::GEPArg>{offset});
-    auto constant = [&](int64_t value) -> Value { return LLVM::ConstantOp::create(b, loc, b.getI64Type(), value); };
     auto descriptor = MemRefDescriptor::poison(b, loc, converter.convertType(type));
     descriptor.setAllocatedPtr(b, loc, address);
     descriptor.setAlignedPtr(b, loc, address);
-    descriptor.setOffset(b, loc, constant(0));
+    descriptor.setOffset(b, loc, constant(loc, 0));
     int64_t stride = 1;
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-      Value size = type.isDynamicDim(dim) ? loadWord(loc, word++) : constant(type.getDimSize(dim));
+      Value size = type.isDynamicDim(dim) ? loadWord(loc, word++) : constant(loc, type.getDimSize(dim));
       descriptor.setSize(b, loc, dim, size);
-      descriptor.setStride(b, loc, dim, constant(stride));
+      descriptor.setStride(b, loc, dim, constant(loc, stride));
       stride *= type.isDynamicDim(dim) ? 1 : type.getDimSize(dim);
     }
     return castTo(b, loc, type, descriptor);
@@ -132,7 +131,7 @@ private:
     b.setInsertionPoint(op);
     Value environment = storeEnvironment(loc, captured);
     Value n = arith::SubIOp::create(b, loc, op.getUpperBound()[0], op.getLowerBound()[0]);
-    n = castTo(b, loc, b.getI64Type(), arith::CeilDivUIOp::create(b, loc, n, op.getStep()[0]));
+    n = i64(loc, arith::CeilDivUIOp::create(b, loc, n, op.getStep()[0]));
     Value context = entry.getArgument(0), function = LLVM::AddressOfOp::create(b, loc, body);
     callThroughContext(b, loc, context, SMET_SLOT_PARALLEL_FOR, LLVM::LLVMVoidType::get(b.getContext()),
                        {context, function, environment, n});
@@ -175,13 +174,7 @@ private:
 
   Value storeEnvironment(Location loc, ArrayRef<Value> captured) {
     auto type = environmentType(captured);
-    Value environment;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&entry.front());
-      Value one = LLVM::ConstantOp::create(b, loc, b.getI64Type(), 1);
-      environment = LLVM::AllocaOp::create(b, loc, pointer, type, one, /*alignment=*/64);
-    }
+    Value environment = onStack(loc, type);
     for (auto [i, value] : llvm::enumerate(captured))
       LLVM::StoreOp::create(b, loc, castTo(b, loc, type.getBody()[i], value), field(loc, type, environment, i));
     return environment;
@@ -253,18 +246,16 @@ private:
       Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, value);
       Value width = arith::ConstantIndexOp::create(b, loc, type.getElementTypeBitWidth() / 8);
       Value bytes = arith::MulIOp::create(b, loc, metadata.getOffset(), width);
-      Value address = castTo(b, loc, b.getI64Type(), arith::AddIOp::create(b, loc, base, bytes));
-      auto i64 = [&](Value index) { return castTo(b, loc, b.getI64Type(), index); };
-      return Matrix{LLVM::IntToPtrOp::create(b, loc, pointer, address), i64(metadata.getSizes()[0]),
-                    i64(metadata.getSizes()[1]), i64(metadata.getStrides()[0])};
+      Value address = i64(loc, arith::AddIOp::create(b, loc, base, bytes));
+      return Matrix{LLVM::IntToPtrOp::create(b, loc, pointer, address), i64(loc, metadata.getSizes()[0]),
+                    i64(loc, metadata.getSizes()[1]), i64(loc, metadata.getStrides()[0])};
     };
     Matrix a = matrix(op.getA()), right = matrix(op.getB()), c = matrix(op.getC());
-    auto flag = [&](bool value) -> Value { return LLVM::ConstantOp::create(b, loc, b.getI64Type(), value ? 1 : 0); };
     auto real = [&](const APFloat &value) -> Value {
       return LLVM::ConstantOp::create(b, loc, b.getF32Type(), b.getF32FloatAttr(value.convertToFloat()));
     };
     callThroughContext(b, loc, context, SMET_SLOT_SGEMM, LLVM::LLVMVoidType::get(b.getContext()),
-                       {flag(op.getTransposeA()), flag(op.getTransposeB()), c.rows, c.columns,
+                       {constant(loc, op.getTransposeA()), constant(loc, op.getTransposeB()), c.rows, c.columns,
                         op.getTransposeA() ? a.rows : a.columns, real(op.getAlpha()), a.data, a.stride, right.data,
                         right.stride, real(op.getBeta()), c.data, c.stride});
     op.erase();
@@ -321,7 +312,7 @@ private:
   Value onStack(Location loc, Type type) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&entry.front());
-    return LLVM::AllocaOp::create(b, loc, pointer, type, constant(loc, 1), /*alignment=*/16);
+    return LLVM::AllocaOp::create(b, loc, pointer, type, constant(loc, 1), /*alignment=*/64);
   }
 
   Value storeAll(Location loc, ArrayRef<Value> values, Type type) {

@@ -23,8 +23,14 @@ using Doubles = std::vector<double>;
 
 inline int64_t tileWidth(int64_t tokens) { return tokens >= 64 ? 64 : 16; }
 
-inline Floats pack(const Floats &x, int64_t tokens, int64_t features) {
-  int64_t width = tileWidth(tokens), tiles = (tokens + width - 1) / width;
+/// With all tokens in one tile, padded to whole ones: what kernels of a GPU see.
+inline int64_t wholeWidth(int64_t tokens) {
+  int64_t width = tileWidth(tokens);
+  return (tokens + width - 1) / width * width;
+}
+
+inline Floats pack(const Floats &x, int64_t tokens, int64_t features, int64_t width) {
+  int64_t tiles = (tokens + width - 1) / width;
   Floats packed(tiles * features * width);
   for (int64_t t = 0; t < tokens; ++t)
     for (int64_t f = 0; f < features; ++f)
@@ -32,13 +38,20 @@ inline Floats pack(const Floats &x, int64_t tokens, int64_t features) {
   return packed;
 }
 
-inline Floats unpack(const Floats &packed, int64_t tokens, int64_t features) {
-  int64_t width = tileWidth(tokens);
+inline Floats pack(const Floats &x, int64_t tokens, int64_t features) {
+  return pack(x, tokens, features, tileWidth(tokens));
+}
+
+inline Floats unpack(const Floats &packed, int64_t tokens, int64_t features, int64_t width) {
   Floats x(tokens * features);
   for (int64_t t = 0; t < tokens; ++t)
     for (int64_t f = 0; f < features; ++f)
       x[t * features + f] = packed[(t / width * features + f) * width + t % width];
   return x;
+}
+
+inline Floats unpack(const Floats &packed, int64_t tokens, int64_t features) {
+  return unpack(packed, tokens, features, tileWidth(tokens));
 }
 
 /// body(slot * R * C + r * C + c, row, column) for every active weight.
@@ -93,15 +106,31 @@ inline std::ostream &operator<<(std::ostream &os, const Case &c) {
 
 /// Every block shape, several tiles, a partial one, one-token decode.
 inline std::vector<Case> cases() {
-  return {{64, 96, 16, 16, 256, 0.3}, {64, 48, 16, 16, 1, 0.5},    {64, 72, 8, 8, 150, 0.3},  {32, 40, 4, 4, 64, 0.4},
-          {96, 128, 32, 32, 70, 0.5}, {48, 30, 4, 2, 130, 0.3},    {36, 64, 1, 16, 400, 0.3}, {40, 56, 1, 1, 600, 0.2},
-          {33, 57, 1, 1, 5, 0.5},     {64, 36, 16, 1, 100, 0.3},   {27, 55, 3, 5, 128, 0.4},  {20, 42, 2, 3, 65, 0.6},
-          {21, 22, 1, 2, 64, 0.5},    {128, 384, 128, 128, 70, 1}, {24, 14, 1, 7, 33, 0.5},
+  return {{64, 96, 16, 16, 256, 0.3},
+          {64, 48, 16, 16, 1, 0.5},
+          {64, 72, 8, 8, 150, 0.3},
+          {32, 40, 4, 4, 64, 0.4},
+          {96, 128, 32, 32, 70, 0.5},
+          {48, 30, 4, 2, 130, 0.3},
+          {36, 64, 1, 16, 400, 0.3},
+          {40, 56, 1, 1, 600, 0.2},
+          {33, 57, 1, 1, 5, 0.5},
+          {64, 36, 16, 1, 100, 0.3},
+          {27, 55, 3, 5, 128, 0.4},
+          {20, 42, 2, 3, 65, 0.6},
+          {21, 22, 1, 2, 64, 0.5},
+          {128, 384, 128, 128, 70, 1},
+          {24, 14, 1, 7, 33, 0.5},
           // From 256 tokens on, inputs scattered to panels of 256 outputs and outputs summed over panels of 128 inputs.
-          {290, 64, 1, 16, 300, 0.2}, {32, 290, 16, 1, 260, 0.3},      {270, 21, 1, 7, 256, 0.4},
-          {26, 270, 2, 1, 320, 0.3},  {290, 270, 1, 1, 300, 0.1},      {140, 270, 1, 1, 320, 0.6},
+          {290, 64, 1, 16, 300, 0.2},
+          {32, 290, 16, 1, 260, 0.3},
+          {270, 21, 1, 7, 256, 0.4},
+          {26, 270, 2, 1, 320, 0.3},
+          {290, 270, 1, 1, 300, 0.1},
+          {140, 270, 1, 1, 320, 0.6},
           // Gradients picked from panels of 192 rows, 64 columns and 1,024 tokens.
-          {203, 270, 1, 1, 1100, 0.6}, {21, 600, 1, 1, 70, 0.4}};
+          {203, 270, 1, 1, 1100, 0.6},
+          {21, 600, 1, 1, 70, 0.4}};
 }
 
 /// A kernel whose entry points "0", "1", ... are the product that `text` writes in each way that a tuner would try.

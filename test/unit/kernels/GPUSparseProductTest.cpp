@@ -11,40 +11,13 @@ using namespace smet::test;
 
 namespace {
 
-/// Activations as the kernels see them: [F, T], tokens padded with zeros.
-class FeatureMajor {
-public:
-  explicit FeatureMajor(int64_t tokens)
-      : tokens(tokens), padded((tokens + tileWidth(tokens) - 1) / tileWidth(tokens) * tileWidth(tokens)) {}
-
-  Floats pack(const Floats &x) const {
-    int64_t features = int64_t(x.size()) / tokens;
-    Floats packed(features * padded);
-    for (int64_t t = 0; t < tokens; ++t)
-      for (int64_t f = 0; f < features; ++f)
-        packed[f * padded + t] = x[t * features + f];
-    return packed;
-  }
-  Floats unpack(const Floats &packed) const {
-    int64_t features = int64_t(packed.size()) / padded;
-    Floats x(tokens * features);
-    for (int64_t t = 0; t < tokens; ++t)
-      for (int64_t f = 0; f < features; ++f)
-        x[t * features + f] = packed[f * padded + t];
-    return x;
-  }
-
-private:
-  int64_t tokens, padded;
-};
-
 struct GPUSparseProduct : testing::TestWithParam<Case> {
   const Case &c = GetParam();
   std::mt19937 rng{1};
   Topology t = c.topology(rng);
-  FeatureMajor layout{c.tokens};
   std::string values = tensorType({t.nnz(), c.blockRows, c.blockCols});
 
+  Floats packed(const Floats &x) const { return pack(x, c.tokens, int64_t(x.size()) / c.tokens, wholeWidth(c.tokens)); }
   Floats random(int64_t size) { return randomVector<float>(size, rng); }
 
   Floats spmm(Target target, const Floats &w, const Floats &x, const Floats &y, bool transpose, bool accumulate) {
@@ -58,10 +31,10 @@ struct GPUSparseProduct : testing::TestWithParam<Case> {
                   target, 2);
     t.fill(kernel, "t");
     kernel.set("w", w);
-    kernel.set("x", layout.pack(x));
-    kernel.set("y", layout.pack(y));
+    kernel.set("x", packed(x));
+    kernel.set("y", packed(y));
     EXPECT_TRUE(kernel.run());
-    return layout.unpack(kernel.get<float>("y"));
+    return unpack(kernel.get<float>("y"), c.tokens, int64_t(y.size()) / c.tokens, wholeWidth(c.tokens));
   }
 
   Floats sddmm(Target target, const Floats &x, const Floats &dy, const Floats &dw, bool accumulate) {
@@ -70,8 +43,8 @@ struct GPUSparseProduct : testing::TestWithParam<Case> {
                         {{"dw", values}}, accumulate ? "{accumulate}" : "{}"),
                   target, 2);
     t.fill(kernel, "t");
-    kernel.set("x", layout.pack(x));
-    kernel.set("dy", layout.pack(dy));
+    kernel.set("x", packed(x));
+    kernel.set("dy", packed(dy));
     kernel.set("dw", dw);
     EXPECT_TRUE(kernel.run());
     return kernel.get<float>("dw");

@@ -19,12 +19,7 @@ template <typename T> std::vector<T> row(const std::vector<T> &x, int64_t t, siz
 }
 
 struct NNDecode : testing::TestWithParam<Target> {
-  void SetUp() override {
-    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
-    bool isGPU = GetParam() == Target::GPU || GetParam() == Target::GPUChecked;
-    if (isGPU && !test.starts_with("RopeAt") && !test.starts_with("SelectToken"))
-      GTEST_SKIP() << "no GPU kernel yet";
-  }
+  void SetUp() override { SMET_SKIP_ON_GPU_BUT(GetParam(), "RopeAt", "SelectToken"); }
   std::mt19937 rng{11};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
 };

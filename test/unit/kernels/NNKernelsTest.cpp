@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 #include "PlainLoops.h"
 
-#include <set>
-
 using namespace smet;
 using namespace smet::test;
 using plain::Array;
@@ -18,16 +16,9 @@ std::vector<float> toFloat(const Array &values) { return {values.begin(), values
 /// What the kernel sees of the values, in double.
 Array rounded(const std::vector<float> &values) { return {values.begin(), values.end()}; }
 
-/// Tests of ops that have a GPU kernel.
-const std::set<std::string> onGPU{"Add", "SiluMul", "Exponentials", "RMSNorm", "Embedding", "Rope"};
-
-bool isGPU(Target target) { return target == Target::GPU || target == Target::GPUChecked; }
-
 struct NNKernels : testing::TestWithParam<Target> {
   void SetUp() override {
-    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
-    if (isGPU(GetParam()) && !onGPU.contains(test.substr(0, test.find('/'))))
-      GTEST_SKIP() << "no GPU kernel yet";
+    SMET_SKIP_ON_GPU_BUT(GetParam(), "Add", "SiluMul", "Exponentials", "RMSNorm", "Embedding", "Rope");
   }
   std::mt19937 rng{7};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
