@@ -6,6 +6,10 @@
 
 namespace smet::rt {
 
+void leaveMessage(smet_context &context, std::string_view message) {
+  context.error[message.copy(context.error, size_t(context.error_size) - 1)] = 0;
+}
+
 Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
   table.sgemm = sgemm;
   table.parallel_for = [](smet_context *context, smet_body body, void *env, int64_t n) {
@@ -34,8 +38,7 @@ void Context::launch(const smet_kernel &kernel, const smet_launch &launch) {
   if (done)
     return;
   failed = true;
-  std::string_view message = done.error().message;
-  error[message.copy(error.data(), error.size() - 1)] = 0;
+  leaveMessage(table, done.error().message);
 }
 
 void Context::setTrace(Trace *trace) {

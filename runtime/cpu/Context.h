@@ -31,6 +31,9 @@ public:
   virtual Status launch(const smet_kernel &kernel, const smet_launch &launch, ThreadPool &pool) = 0;
 };
 
+/// Leaves a message in context.error.
+void leaveMessage(smet_context &context, std::string_view message);
+
 class Context {
 public:
   /// `pool` must outlive the context.

@@ -171,7 +171,7 @@ template <Status (*routine)(Arguments)> int32_t entry(smet_context *context, cha
   }
   if (status)
     return SMET_OK;
-  fmt::format_to_n(context->error, context->error_size - 1, "{}", status.error().message).out[0] = 0;
+  leaveMessage(*context, status.error().message);
   return SMET_ROUTINE_FAILED;
 }
 

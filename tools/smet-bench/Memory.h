@@ -4,9 +4,6 @@
 
 namespace smet::bench {
 
-/// Bytes of this process in memory.
-double residentBytes();
-
 /// The most bytes of this process in memory while it lives: what came before is not counted. Where the system keeps no
 /// such mark or cannot reset it, bytes() are what is resident when it is called.
 class PeakMemory {

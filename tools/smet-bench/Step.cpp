@@ -8,6 +8,7 @@
 #include "TrainingProgram.h"
 
 #include "runtime/support/Print.h"
+#include "runtime/train/Progress.h"
 
 #include <optional>
 
@@ -101,14 +102,14 @@ struct Rival {
 
 /// The program in f32 and what it adds to the memory of this process.
 rt::Expected<Rival> startInF32(rt::TrainOptions train, const nlohmann::json &model, rt::ThreadPool &pool) {
-  double before = residentBytes();
+  int64_t before = rt::residentBytes();
   train.dtype = rt::Storage::F32;
   auto program = TrainingProgram::create(train, model, pool);
   if (!program)
     return std::unexpected(program.error());
   if (auto first = program->step(); !first)
     return std::unexpected(first.error());
-  return Rival{"smet in f32", nullptr, std::move(*program), std::nullopt, residentBytes() - before};
+  return Rival{"smet in f32", nullptr, std::move(*program), std::nullopt, double(rt::residentBytes() - before)};
 }
 
 /// One thread for `ours`, which takes no memory beyond its own.

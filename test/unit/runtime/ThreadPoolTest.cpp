@@ -1,6 +1,7 @@
 //===- ThreadPoolTest.cpp -------------------------------------------------===//
 
 #include "runtime/cpu/Context.h"
+#include "runtime/program/Abi.h"
 
 #include <gtest/gtest.h>
 
@@ -106,6 +107,39 @@ TEST(ThreadPool, CountIsChecked) {
 }
 
 // A pool of one runs a loop in one piece, others in several.
+struct CountingDevice : Device {
+  int launches = 0;
+  Status launch(const smet_kernel &kernel, const smet_launch &, ThreadPool &) override {
+    return ++launches < 3 ? Status() : fail("'{}' failed", kernel.name);
+  }
+};
+
+TEST(ContextTest, LaunchesAfterAFailedOneDoNothing) {
+  auto pool = ThreadPool::create(1).value();
+  auto context = Context::create(*pool).value();
+  smet_kernel kernel = {};
+  kernel.name = "k";
+  smet_launch launch = {};
+  auto launchAll = [&](int count) {
+    for (int i = 0; i < count; ++i)
+      context->abi()->launch(context->abi(), &kernel, &launch);
+  };
+  CountingDevice device;
+  context->setDevice(&device);
+  launchAll(2);
+  EXPECT_FALSE(context->takeFailure());
+  launchAll(3);
+  EXPECT_EQ(device.launches, 3);
+  EXPECT_EQ(context->message(), "'k' failed");
+  EXPECT_TRUE(context->takeFailure());
+  EXPECT_FALSE(context->takeFailure());
+
+  context->setDevice(nullptr);
+  launchAll(1);
+  EXPECT_TRUE(context->takeFailure());
+  EXPECT_EQ(context->message(), "kernel 'k' is for a GPU, and there is none");
+}
+
 TEST(ContextTest, RunsOnThePoolOfTheMoment) {
   auto one = ThreadPool::create(1).value(), two = ThreadPool::create(2).value();
   auto context = Context::create(*two).value();
