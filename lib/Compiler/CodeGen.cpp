@@ -2,6 +2,7 @@
 #include "CodeGen.h"
 
 #include "runtime/program/InstructionSets.h"
+#include "smet/Conversion/OptimizeLLVM.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
@@ -11,7 +12,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
@@ -107,23 +107,6 @@ static void relaxFma(Module &module, const TargetMachine &machine) {
           Intrinsic::getOrInsertDeclaration(&module, Intrinsic::fmuladd, function.getReturnType()));
 }
 
-static void optimize(Module &module, TargetMachine &machine) {
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // kernels are vectors already
-  tuning.SLPVectorization = false;
-  PassBuilder builder(&machine, tuning);
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager sccs;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
-}
-
 Expected<std::string> smet::emitObject(mlir::ModuleOp op, TargetMachine &machine) {
   LLVMContext context;
   std::unique_ptr<Module> module = mlir::translateModuleToLLVMIR(op, context, op.getSymName().value_or("smet_program"));
@@ -133,7 +116,7 @@ Expected<std::string> smet::emitObject(mlir::ModuleOp op, TargetMachine &machine
   module->setTargetTriple(machine.getTargetTriple());
   setAttributes(*module, machine);
   relaxFma(*module, machine);
-  optimize(*module, machine);
+  smet::optimizeLLVM(*module, machine);
   SmallString<0> object;
   raw_svector_ostream os(object);
   legacy::PassManager codegen;

@@ -90,6 +90,8 @@ StringRef smet::name(Target target) {
     return "cpu";
   case Target::GPUEmulator:
     return "gpu-emulator";
+  case Target::CUDA:
+    return "cuda";
   }
   llvm_unreachable("a target");
 }
@@ -108,7 +110,7 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
   auto buildTarget = [&](OpPassManager &pm) {
     if (options.target == Target::Reference)
       return buildReferencePipeline(pm);
-    if (options.target == Target::GPUEmulator)
+    if (options.target == Target::GPUEmulator || options.target == Target::CUDA)
       return buildGPUPipeline(pm);
     VectorUnit unit = vectorUnit(**machine);
     CPUPipelineOptions cpu;
@@ -120,15 +122,24 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
     return std::move(error);
   Objects objects(module, options, compilerIdentity(options, **machine));
   objects.findKernels();
-  if (auto error = stages.run("calls", buildCallsPipeline))
+  auto buildCalls = [&](OpPassManager &pm) { buildCallsPipeline(pm, options.target == Target::CUDA); };
+  if (auto error = stages.run("calls", buildCalls))
     return std::move(error);
   objects.eraseFound();
   auto buildKernels = [&](OpPassManager &pm) {
+    OpPassManager &kernel = pm.nest<ModuleOp>();
+    if (options.target == Target::CUDA) {
+      CUDAPipelineOptions cuda;
+      cuda.chip = options.chip.name;
+      cuda.features = options.chip.features;
+      cuda.format = options.chip.format;
+      return buildCUDAKernelToLLVMPipeline(kernel, cuda);
+    }
     if (options.target != Target::GPUEmulator)
-      return buildKernelToLLVMPipeline(pm.nest<ModuleOp>());
+      return buildKernelToLLVMPipeline(kernel);
     EmulatorPipelineOptions emulator;
     emulator.check = options.check;
-    buildEmulatedKernelToLLVMPipeline(pm.nest<ModuleOp>(), emulator);
+    buildEmulatedKernelToLLVMPipeline(kernel, emulator);
   };
   if (auto error = stages.run("llvm", buildKernels))
     return std::move(error);

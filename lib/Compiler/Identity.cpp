@@ -2,6 +2,7 @@
 #include "Identity.h"
 
 #include "runtime/program/Abi.h"
+#include "smet/Conversion/CUDA.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -23,10 +24,18 @@ static std::string buildHash() {
   return file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : "unknown";
 }
 
+/// What the images of GPU kernels depend on.
+static std::string chipIdentity(const smet::CompileOptions &options) {
+  if (options.target != smet::Target::CUDA)
+    return "";
+  const smet::GPUChip &chip = options.chip;
+  return chip.name + " " + chip.features + " " + chip.format + " by " + smet::ptxasVersion() + ", ";
+}
+
 std::string smet::compilerIdentity(const CompileOptions &options, const TargetMachine &machine) {
   static const std::string build = buildHash();
   return (Twine("smet ") + SMET_VERSION + ", LLVM " + LLVM_VERSION_STRING + ", abi " + Twine(SMET_ABI_VERSION) + ", " +
-          name(options.target) + (options.check ? ", checked, " : ", ") + machine.getTargetCPU() + ", " +
-          machine.getTargetFeatureString() + ", build " + build)
+          name(options.target) + (options.check ? ", checked, " : ", ") + chipIdentity(options) +
+          machine.getTargetCPU() + ", " + machine.getTargetFeatureString() + ", build " + build)
       .str();
 }

@@ -125,9 +125,13 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   CompileRequest request;
   ModelRequest &model = request.model;
   Reader reader(*object);
-  reader.read("target", request.target, {{"cpu", Target::CPU}, {"reference", Target::Reference}});
+  reader.read("target", request.target,
+              {{"cpu", Target::CPU}, {"reference", Target::Reference}, {"cuda", Target::CUDA}});
   reader.read("cpu", request.cpu);
   reader.read("tune", request.tune);
+  reader.read("chip", request.chip.name);
+  reader.read("ptx_features", request.chip.features);
+  reader.read("image_format", request.chip.format);
   if (object->get("module")) {
     reader.read("module", request.module.emplace());
     if (Error error = reader.finish())
@@ -169,6 +173,7 @@ public:
   Compilation(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) : context(registry()) {
     options.target = request.target;
     options.cpu = request.cpu;
+    options.chip = request.chip;
     options.dumpDirectory = dumpDirectory;
     if (!cache.empty()) {
       options.kernelCache = (cache + "/kernels").str();

@@ -2,6 +2,7 @@
 #include "smet/InitAll.h"
 
 #include "smet/Conversion/CPU.h"
+#include "smet/Conversion/CUDA.h"
 #include "smet/Conversion/Emulator.h"
 #include "smet/Conversion/GPU.h"
 #include "smet/Conversion/Program.h"
@@ -13,7 +14,9 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 
 namespace smet {
 #define GEN_PASS_REGISTRATION
@@ -27,6 +30,8 @@ void smet::registerAllDialects(mlir::DialectRegistry &registry) {
   registerBufferizableOpInterfaceExternalModels(registry);
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerGPUDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
 }
 
 void smet::registerAllPasses() {

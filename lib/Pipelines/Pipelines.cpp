@@ -2,6 +2,7 @@
 #include "smet/Pipelines/Pipelines.h"
 
 #include "smet/Conversion/CPU.h"
+#include "smet/Conversion/CUDA.h"
 #include "smet/Conversion/Emulator.h"
 #include "smet/Conversion/GPU.h"
 #include "smet/Conversion/Program.h"
@@ -53,7 +54,11 @@ void smet::buildMemoryPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-void smet::buildCallsPipeline(OpPassManager &pm) { pm.addPass(createLowerEntryPointsPass()); }
+void smet::buildCallsPipeline(OpPassManager &pm, bool onDevice) {
+  LowerEntryPointsPassOptions options;
+  options.onDevice = onDevice;
+  pm.addPass(createLowerEntryPointsPass(options));
+}
 
 /// What is around the launches of a kernel, after smet-lower-kernel.
 static void addHostToLLVM(OpPassManager &kernel) {
@@ -140,12 +145,32 @@ void smet::buildGPUToEmulatorPipeline(OpPassManager &pm, const EmulatorPipelineO
   pm.addPass(createConvertGPUToEmulatorPass(emulator));
 }
 
-// convert-to-llvm would make text of PTX of some instructions: they are gone by then.
-void smet::buildEmulatedKernelToLLVMPipeline(OpPassManager &kernel, const EmulatorPipelineOptions &options) {
+void smet::buildGPUToCUDAPipeline(OpPassManager &pm, const CUDAPipelineOptions &options) {
+  buildGPUToNVVMPipeline(pm.nest<gpu::GPUModuleOp>());
+  ConvertGPUToCUDAPassOptions cuda;
+  cuda.chip = options.chip;
+  cuda.features = options.features;
+  cuda.format = options.format;
+  pm.addPass(createConvertGPUToCUDAPass(cuda));
+}
+
+/// Launches of a kernel become calls, their bodies kernels of a gpu.module.
+static void addLaunches(OpPassManager &kernel) {
   kernel.addPass(createOutlineLaunchesPass());
   kernel.addPass(createLowerKernelPass());
   kernel.addPass(createExpandMathPass());
+}
+
+// convert-to-llvm would make text of PTX of some instructions: they are gone by then.
+void smet::buildEmulatedKernelToLLVMPipeline(OpPassManager &kernel, const EmulatorPipelineOptions &options) {
+  addLaunches(kernel);
   buildGPUToEmulatorPipeline(kernel, options);
+  addHostToLLVM(kernel);
+}
+
+void smet::buildCUDAKernelToLLVMPipeline(OpPassManager &kernel, const CUDAPipelineOptions &options) {
+  addLaunches(kernel);
+  buildGPUToCUDAPipeline(kernel, options);
   addHostToLLVM(kernel);
 }
 
@@ -172,6 +197,14 @@ void smet::registerPipelines() {
         buildCallsPipeline(pm);
         buildEmulatedKernelToLLVMPipeline(pm.nest<ModuleOp>(), options);
       });
+  PassPipelineRegistration<CUDAPipelineOptions>(
+      "smet-to-cuda", "what smet-to-gpu left becomes LLVM dialect, its GPU kernels images for a chip",
+      [](OpPassManager &pm, const CUDAPipelineOptions &options) {
+        buildCallsPipeline(pm, /*onDevice=*/true);
+        buildCUDAKernelToLLVMPipeline(pm.nest<ModuleOp>(), options);
+      });
+  PassPipelineRegistration<CUDAPipelineOptions>("smet-gpu-to-cuda", "kernels of gpu.modules become images for a chip",
+                                                buildGPUToCUDAPipeline);
   PassPipelineRegistration<EmulatorPipelineOptions>("smet-gpu-to-emulator",
                                                     "kernels of gpu.modules become functions of the host's emulator",
                                                     buildGPUToEmulatorPipeline);

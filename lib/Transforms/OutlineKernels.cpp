@@ -72,7 +72,8 @@ WorkAttr workOf(KernelOpInterface op) {
   if (!isKnown)
     return {};
   Work work = op.getWork();
-  return WorkAttr::get(op->getContext(), op->getName().getStringRef(), work.flops, work.bytes);
+  return WorkAttr::get(op->getContext(), op->getName().getStringRef(), work.flops, work.bytes,
+                       work.cacheBytes);
 }
 
 struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPass> {

@@ -4,6 +4,8 @@
 
 #include "runtime/cpu/Routines.h"
 
+#include <cstring>
+
 namespace smet::rt {
 
 void leaveMessage(smet_context &context, std::string_view message) {
@@ -17,6 +19,9 @@ Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
   };
   table.launch = [](smet_context *context, const smet_kernel *kernel, const smet_launch *launch) {
     Context::of(context).launch(*kernel, *launch);
+  };
+  table.read = [](smet_context *, void *host, const void *array, int64_t bytes) {
+    std::memcpy(host, array, size_t(bytes)); // this arena is the host's, and a launch ends when it is done
   };
   setRoutines(table);
   table.error = error.data();

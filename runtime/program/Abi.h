@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file and of the manifest. A program of another version is refused.
-#define SMET_ABI_VERSION 4
+#define SMET_ABI_VERSION 5
 
 /// Alignment of the arena and of every tensor in it, in bytes.
 #define SMET_ALIGNMENT 64
@@ -117,6 +117,9 @@ struct smet_context {
   /// Runs a GPU kernel. Once one has failed, those after it do nothing, and whatever the entry point returns, its run is
   /// an error: context->error says why.
   void (*launch)(smet_context *context, const struct smet_kernel *kernel, const struct smet_launch *launch);
+
+  /// Copies bytes of the arena to the host, once what was launched before is done: how an entry point looks at the loss.
+  void (*read)(smet_context *context, void *host, const void *array, int64_t bytes);
 };
 
 /// Indices of the function pointers above, in units of pointers.
@@ -134,6 +137,7 @@ enum smet_slot {
   SMET_SLOT_TOPOLOGY_FROM_MASK = 12,
   SMET_SLOT_TRACE = 13,
   SMET_SLOT_LAUNCH = 14,
+  SMET_SLOT_READ = 15,
 };
 
 struct smet_emulator;
@@ -148,6 +152,11 @@ struct smet_kernel {
   /// What the sites in emulated code stand for: places in the source.
   int64_t num_sites;
   const char *const *sites;
+  /// For the target cuda: the function's name in the image, and that: a cubin, a fatbin or the text of PTX. Null on the
+  /// emulator.
+  const char *entry;
+  const void *image;
+  int64_t image_bytes;
 };
 
 /// What a GPU kernel is run on.

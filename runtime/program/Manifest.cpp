@@ -156,7 +156,8 @@ Expected<CallInfo> parseCall(const json &object, std::string_view entry, size_t 
   call.op = in.string("op");
   call.flops = in.integer("flops");
   call.bytes = in.integer("bytes");
-  in.onlyKeys({"callee", "op", "flops", "bytes"});
+  call.cacheBytes = in.integer("cache_bytes");
+  in.onlyKeys({"callee", "op", "flops", "bytes", "cache_bytes"});
   if (in.error)
     return std::unexpected(*in.error);
   return call;

@@ -3,16 +3,17 @@
 // The manifest of a program file is JSON:
 //
 //   {
-//     "abi": 3,
+//     "abi": 5,
 //     "kind": "train" | "infer",
-//     "target": "cpu" | "reference",
+//     "target": "cpu" | "reference" | "gpu-emulator" | "cuda",
 //     "cpu": "x86-64-v3",                       the processor that it was compiled for, and what that has of
 //     "instruction_sets": ["avx2", "fma", ...], runtime/program/InstructionSets.h
 //     "arena_bytes": 123456,
 //     "entry_points": ["init", "train_step", "eval_step", "update_topology"],
 //     "calls": {
 //       "train_step": [
-//         {"callee": "k_smet_spmm_83b1c2d4e5f6", "op": "smet.spmm", "flops": 262144, "bytes": 53300}, ...], ...},
+//         {"callee": "k_smet_spmm_83b1c2d4e5f6", "op": "smet.spmm", "flops": 262144, "bytes": 53300,
+//          "cache_bytes": 69684}, ...], ...},
 //     "tensors": [
 //       {"name": "model.layers.0.mlp.up_proj.weight", "role": "param", "dtype": "f32", "shape": [22, 16, 16],
 //        "offset": 4096, "bytes": 22528}, ...],
@@ -26,7 +27,8 @@
 // Calls of every entry point, in order: smet_context::trace gives their indices. `callee` is a kernel, named as in the
 // IR, with the op that it is made of; or a routine of Abi.h, which is also its op. `flops` are floating-point
 // operations, a multiply-add two, any other operation or function one (routines: 0); `bytes` those that must at least
-// move: every operand once, what is updated twice.
+// move: every operand once, what is updated twice;
+// `cache_bytes` the same where every active block reads its own activations, as from a GPU's L2 cache.
 //
 // Names. A parameter has its Hugging Face name W. Its optimizer state is "W.m", "W.v" and, in a sparse layer,
 // "W.age"; the topology of a sparse layer is "W.topology.positions", ".coordinates", ".t_positions",
@@ -84,7 +86,7 @@ struct SparseLayer {
 /// A call of an entry point.
 struct CallInfo {
   std::string callee, op;
-  int64_t flops = 0, bytes = 0;
+  int64_t flops = 0, bytes = 0, cacheBytes = 0;
 };
 
 struct Manifest {

@@ -35,9 +35,11 @@ std::span<const OptionInfo> optionTable() {
       {"beta2", Model, "B", "decay of Adam's second moment", &O::beta2},
       {"eps", Model, "E", "Adam's epsilon", &O::eps},
       {"weight-decay", Model, "D", "decoupled weight decay (AdamW)", &O::weightDecay},
-      {"target", Model, "TARGET", "cpu, or reference (slow; defines the meaning)", &O::target},
+      {"target", Model, "TARGET", "cpu, cuda (an NVIDIA GPU), or reference (slow; defines the meaning)", &O::target},
       {"cpu", Model, "NAME", "processor to compile for, as LLVM names it: x86-64-v3, znver4, ...; host: this machine",
        &O::cpu},
+      {"chip", Model, "NAME", "with --target cuda, what to compile kernels for: sm_80 (A100), sm_90a (H100, H200), ...",
+       &O::chip},
       {"tune", Model, "", "measure the kernels of each sparse product on this machine and take the fastest; cached",
        &O::tune},
       {"cache-dir", Model, "DIR", "compiled programs and tokenised data; default $XDG_CACHE_HOME/smet or ~/.cache/smet",
@@ -117,7 +119,8 @@ template <typename E> struct Named {
 };
 static constexpr Named<Method> kMethods[] = {
     {"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}};
-static constexpr Named<Target> kTargets[] = {{"cpu", Target::Cpu}, {"reference", Target::Reference}};
+static constexpr Named<Target> kTargets[] = {
+    {"cpu", Target::Cpu}, {"reference", Target::Reference}, {"cuda", Target::Cuda}};
 static constexpr Named<Storage> kStorages[] = {{"f32", Storage::F32}, {"bf16", Storage::BF16}};
 static constexpr Named<Schedule> kSchedules[] = {{"cosine", Schedule::Cosine},
                                                  {"linear", Schedule::Linear},
@@ -417,8 +420,10 @@ Status validate(const TrainOptions &o) {
   for (auto [x, lo, hi, open, flag] : ranges)
     if (Status status = checkRange(x, lo, hi, open, flag); !status)
       return status;
-  if (o.tune && o.target == Target::Reference)
-    return fail("--tune chooses kernels of --target cpu; the reference has one of each");
+  if (o.tune && o.target != Target::Cpu)
+    return fail("--tune chooses kernels of --target cpu; --target {} has one of each", name(o.target));
+  if (o.chip != TrainOptions().chip && o.target != Target::Cuda)
+    return fail("--chip is of --target cuda; leave it out");
   if (o.dtype == Storage::BF16 && o.target == Target::Reference)
     return fail("--dtype bf16 is a form of storage of --target cpu; the reference knows f32 only");
   if (o.stopAfter > o.steps)
@@ -436,6 +441,7 @@ nlohmann::json compileRequest(const TrainOptions &o, const nlohmann::json &model
   return {{"kind", kind},
           {"target", name(o.target)},
           {"cpu", o.cpu},
+          {"chip", o.chip},
           {"tune", o.tune},
           {"model", model},
           {"method", name(o.method)},

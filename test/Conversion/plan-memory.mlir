@@ -41,7 +41,7 @@ func.func @g(%x: memref<32xf32> {smet.name = "x", smet.role = "input"}) {
 // they say; a routine moves its operands. What the other attributes say, and the target,
 // goes into the manifest. Nothing is freed.
 // CHECK:       module attributes
-// CHECK-SAME:    \22calls\22:{\22step\22:[{\22bytes\22:96,\22callee\22:\22k_smet_dense_adam_step_1\22,\22flops\22:112,\22op\22:\22smet.dense_adam_step\22},{\22bytes\22:32,\22callee\22:\22fill\22,\22flops\22:0,\22op\22:\22fill\22},{\22bytes\22:0,\22callee\22:\22k_other\22,\22flops\22:0,\22op\22:\22k_other\22}]}
+// CHECK-SAME:    \22calls\22:{\22step\22:[{\22bytes\22:96,\22cache_bytes\22:96,\22callee\22:\22k_smet_dense_adam_step_1\22,\22flops\22:112,\22op\22:\22smet.dense_adam_step\22},{\22bytes\22:32,\22cache_bytes\22:32,\22callee\22:\22fill\22,\22flops\22:0,\22op\22:\22fill\22},{\22bytes\22:0,\22cache_bytes\22:0,\22callee\22:\22k_other\22,\22flops\22:0,\22op\22:\22k_other\22}]}
 // CHECK-SAME:    \22config\22:{\22kind\22:\22train\22,\22target\22:\22cpu\22}
 // CHECK-SAME:    \22kind\22:\22train\22
 // CHECK-SAME:    \22layers\22:[1]

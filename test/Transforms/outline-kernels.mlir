@@ -2,15 +2,16 @@
 // RUN: smet-opt %s -smet-outline-kernels -smet-outline-kernels -split-input-file | FileCheck %s
 
 // Layers that differ in nnz only share a kernel, and its types carry no nnz. The calls say what they have to do:
-// 2 x 4 blocks x 256 x 64 tokens = 131072; (5 + 4 / 2 + 1024 + 2 x 4096) x 4 bytes = 36892.
+// 2 x 4 blocks x 256 x 64 tokens = 131072; (5 + 4 / 2 + 1024 + 2 x 4096) x 4 bytes = 36892. Every block reads 16 features
+// of x: 7 x 16 x 64 instead of 64 x 64 elements are 12288 bytes more.
 !a = !smet.topology<64x64, block = [16, 16], nnz = 4>
 !b = !smet.topology<64x64, block = [16, 16], nnz = 7>
 
 // CHECK-LABEL: func.func @two_layers
 // CHECK:         smet.dispatch @[[K:k_smet_spmm_[0-9a-f]+]]::@main ins(%arg0
-// CHECK-SAME:      work = #smet.work<op = "smet.spmm", flops = 131072, bytes = 36892>
+// CHECK-SAME:      work = #smet.work<op = "smet.spmm", flops = 131072, bytes = 36892, cache_bytes = 36892>
 // CHECK:         smet.dispatch @[[K]]::@main ins(%arg1
-// CHECK-SAME:      work = #smet.work<op = "smet.spmm", flops = 229376, bytes = 39970>
+// CHECK-SAME:      work = #smet.work<op = "smet.spmm", flops = 229376, bytes = 39970, cache_bytes = 52258>
 // CHECK:       module @[[K]] attributes {sym_visibility = "private"}
 // CHECK:         func.func @main(%arg0: !smet.topology<64x64, block = [16, 16], nnz = ?>, %arg1: tensor<?x16x16xf32>
 // CHECK-NOT:   module @k_

@@ -52,7 +52,11 @@ int main(int argc, char **argv) {
   cl::opt<smet::Target> target("target", cl::init(smet::Target::CPU), cl::cat(category),
                                cl::desc("of --module; a request has its own"),
                                cl::values(clEnumValN(smet::Target::CPU, "cpu", "vector kernels (default)"),
-                                          clEnumValN(smet::Target::Reference, "reference", "defines the meaning")));
+                                          clEnumValN(smet::Target::Reference, "reference", "defines the meaning"),
+                                          clEnumValN(smet::Target::CUDA, "cuda", "kernels for NVIDIA's GPUs")));
+  cl::opt<std::string> chip("chip", cl::value_desc("name"), cl::cat(category),
+                            cl::desc("of the target cuda: sm_80 (A100), sm_90a (H100, H200), ... (default: the "
+                                     "request's, or sm_90a)"));
   cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::cat(category),
                            cl::desc("processor to compile for, as LLVM names it, or host (default: the request's)"));
   cl::opt<std::string> cache(
@@ -94,6 +98,8 @@ int main(int argc, char **argv) {
     return fail(llvm::toString(request.takeError()));
   if (!cpu.empty())
     request->cpu = cpu;
+  if (!chip.empty())
+    request->chip.name = chip;
   request->tune |= tune;
   smet::Tuner tuner = makeTuner();
   smet::CachedProgram program{output, std::nullopt};

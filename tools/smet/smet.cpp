@@ -7,6 +7,7 @@
 #include "tools/common/Cli.h"
 
 #include "runtime/data/TokenizerTrainer.h"
+#include "runtime/report/KernelReport.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Interrupt.h"
 #include "runtime/train/CompilerProcess.h"
@@ -79,26 +80,71 @@ static Expected<int> trainCommand(const Sources &sources, const RunFlags &flags)
   return runTrain(*program, *options);
 }
 
-static Expected<int> compileCommand(const Sources &sources, const RunFlags &flags, const std::string &kind,
-                                    const std::string &output, const std::string &dumpIr) {
+namespace {
+
+/// What `smet compile` has besides the options of a run.
+struct CompileFlags {
+  std::string kind = "train", output, dumpIr;
+  bool report = false;
+  std::string gpu;  ///< that the report is for; empty: one of the chip
+  std::string json; ///< the file for the report
+};
+
+} // namespace
+
+static Expected<GPU> reportedGPU(const CompileFlags &flags, const TrainOptions &options) {
+  if (options.target != Target::Cuda)
+    return fail("--report tells of GPU kernels; add --target cuda");
+  if (flags.gpu.empty())
+    return gpuForChip(options.chip);
+  if (auto gpu = findGPU(flags.gpu))
+    return *gpu;
+  return fail("--gpu: there is no '{}'; one of {}", flags.gpu, knownGPUs());
+}
+
+/// Prints what the compiler knows of the program's GPU kernels, or writes it.
+static Status reportKernels(const fs::path &program, const GPU &gpu, const std::string &file) {
+  auto manifest = readManifest(program);
+  if (!manifest)
+    return std::unexpected(manifest.error());
+  auto kernels = readKernelReports(program);
+  if (!kernels)
+    return std::unexpected(kernels.error());
+  if (!file.empty())
+    return writeFileAtomically(file, reportJson(*manifest, *kernels, gpu).dump(2) + "\n");
+  print("{}", reportText(*manifest, *kernels, gpu));
+  return {};
+}
+
+static Expected<int> compileCommand(const Sources &sources, const RunFlags &flags, const CompileFlags &compile) {
   Interrupt interrupt;
   auto options = optionsOf(sources, flags);
   if (!options)
     return std::unexpected(options.error());
+  std::optional<GPU> gpu;
+  if (compile.report || !compile.json.empty() || !compile.gpu.empty()) {
+    auto found = reportedGPU(compile, *options);
+    if (!found)
+      return std::unexpected(found.error());
+    gpu = *found;
+  }
   auto model = readModelConfig(options->model.text);
   if (!model)
     return std::unexpected(model.error());
   CompilerProcess compiler = compilerFor(options->cacheDir.text);
-  compiler.dumpIr = dumpIr;
-  auto program = compiler.compile(compileRequest(*options, *model, kind));
+  compiler.dumpIr = compile.dumpIr;
+  auto program = compiler.compile(compileRequest(*options, *model, compile.kind));
   if (!program)
     return std::unexpected(program.error());
   auto bytes = readFile(*program);
   if (!bytes)
     return std::unexpected(bytes.error());
-  if (Status written = writeFileAtomically(output, *bytes); !written)
+  if (Status written = writeFileAtomically(compile.output, *bytes); !written)
     return std::unexpected(written.error());
-  print("{}\n", output);
+  if (gpu)
+    if (Status told = reportKernels(*program, *gpu, compile.json); !told)
+      return std::unexpected(told.error());
+  print("{}\n", compile.output);
   return kOk;
 }
 
@@ -223,19 +269,29 @@ int main(int argc, char **argv) {
 
   Sources compileSources;
   RunFlags compileFlags;
-  std::string kind = "train", output, dumpIr;
+  CompileFlags compileOwn;
   CLI::App *compile = subcommand(app, "compile", "compile a program file, for smet-run or to look at",
-                                 [&] { return compileCommand(compileSources, compileFlags, kind, output, dumpIr); });
+                                 [&] { return compileCommand(compileSources, compileFlags, compileOwn); });
   compileSources.addTo(*compile);
-  compile->add_option("--out", output, "the program file to write")->type_name("FILE")->required();
-  compile->add_option("--kind", kind, "train, or infer (prefill and decode with a cache of --seq-len positions)")
+  compile->add_option("--out", compileOwn.output, "the program file to write")->type_name("FILE")->required();
+  compile
+      ->add_option("--kind", compileOwn.kind,
+                   "train, or infer (prefill and decode with a cache of --seq-len positions)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
-  compile->add_option("--dump-ir", dumpIr, "write the IR after each stage there")->type_name("DIR");
+  compile->add_option("--dump-ir", compileOwn.dumpIr, "write the IR after each stage there")->type_name("DIR");
+  compile->add_flag(
+      "--report", compileOwn.report,
+      "with --target cuda, print of each kernel registers, shared memory, spills, occupancy and widths of "
+      "loads, of each entry point bytes, operations and the time that they take at least");
+  compile->add_option("--gpu", compileOwn.gpu, "the card that --report is for: " + knownGPUs() + "; default by --chip")
+      ->type_name("NAME");
+  compile->add_option("--json", compileOwn.json, "write the report there instead")->type_name("FILE");
   compileFlags.addTo(*compile, [](const OptionInfo &option) { return option.group == OptionGroup::Model; });
   compile->footer(
-      "\nExample:\n  smet compile --model configs/llama_60m.json --block 16x16 --out 60m.smet --dump-ir ir\n");
+      "\nExamples:\n  smet compile --model configs/llama_60m.json --block 16x16 --out 60m.smet --dump-ir ir\n"
+      "  smet compile --model configs/llama_60m.json --target cuda --chip sm_90a --out 60m.smet --report --gpu h200\n");
 
   return smet::cli::main("smet", app, argc, argv, [&] { return command(); });
 }

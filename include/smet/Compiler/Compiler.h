@@ -9,11 +9,17 @@
 
 namespace smet {
 
-enum class Target { Reference, CPU, GPUEmulator };
+enum class Target { Reference, CPU, GPUEmulator, CUDA };
 
-/// "reference", "cpu", "gpu-emulator".
+/// "reference", "cpu", "gpu-emulator", "cuda".
 llvm::StringRef name(Target target);
 
+/// The GPU that is compiled for, as the options of smet-to-cuda.
+struct GPUChip {
+  std::string name = "sm_90a";
+  std::string features;       ///< version of PTX, as "+ptx80"; empty: by the chip
+  std::string format = "bin"; ///< "isa", "bin" or "fatbin"
+};
 
 struct CompileOptions {
   Target target = Target::CPU;
@@ -21,6 +27,8 @@ struct CompileOptions {
   bool check = false;
   /// Where the IR after each stage is written (01-model.mlir, 02-entry-points.mlir, ...); empty: nowhere.
   std::string dumpDirectory;
+  /// For the target cuda.
+  GPUChip chip;
   /// The processor that is compiled for: as LLVM names it ("x86-64-v3", "znver4"), or "host", this machine's.
   std::string cpu = "host";
   /// The folder that keeps the objects of kernels; empty: none.

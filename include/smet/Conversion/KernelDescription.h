@@ -15,10 +15,23 @@ namespace smet {
 inline std::string kernelDescription(llvm::StringRef module, llvm::StringRef kernel) {
   return (module + "." + kernel + ".kernel").str();
 }
-inline mlir::Type kernelDescriptionType(mlir::MLIRContext *context) {
-  mlir::Type pointer = mlir::LLVM::LLVMPointerType::get(context), i64 = mlir::IntegerType::get(context, 64);
-  return mlir::LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64, i64, pointer});
-}
+mlir::Type kernelDescriptionType(mlir::MLIRContext *context);
+
+/// The fields that differ between targets.
+struct KernelDescription {
+  std::string name;                ///< unique in the program; the pieces' symbols begin with it
+  mlir::LLVM::LLVMFuncOp emulated; ///< null on a GPU
+  int64_t sharedBytes = 0;
+  llvm::ArrayRef<std::string> sites;
+  std::string entry;          ///< in the image; empty on the emulator
+  mlir::LLVM::GlobalOp image; ///< null on the emulator
+};
+
+/// Defines the constant `symbol`, in place of its declaration, at the builder's place in a module.
+void defineKernel(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef symbol, const KernelDescription &kernel);
+
+/// A constant of the module.
+mlir::LLVM::GlobalOp defineBytes(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef symbol, llvm::StringRef bytes);
 
 } // namespace smet
 

@@ -126,7 +126,8 @@ def LowerEntryPointsPass : Pass<"smet-lower-entry-points", "::mlir::ModuleOp"> {
   let description = [{
     `func.func @f(%arena)` becomes `llvm.func @smet_f(%context, %arena) -> i32`. A dispatch or routine is a call with a
     constant table of offsets, sizes and words; a routine that fails and a `smet.check_finite` that fires return at
-    once. Kernels are declared as `llvm.func @k.main`; they are compiled on their own.
+    once. Kernels are declared as `llvm.func @k.main`; they are compiled on their own. With `on-device`, the arena is
+    not the host's memory, and the check looks at its value through context->read.
 
     Requires: `smet-plan-memory` before, `smet-lower-kernel` not yet (the table has the sizes that a kernel's types
     leave open). Errors: another signature or several blocks; an op that is no dispatch, routine or check; an operand
@@ -152,6 +153,9 @@ def LowerEntryPointsPass : Pass<"smet-lower-entry-points", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"onDevice", "on-device", "bool", "false", "the arena is a device's memory">,
+  ];
 }
 
 def LowerKernelPass : Pass<"smet-lower-kernel", "::mlir::ModuleOp"> {
@@ -326,6 +330,38 @@ def ConvertGPUToEmulatorPass : Pass<"smet-convert-gpu-to-emulator", "::mlir::Mod
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let options = [
     Option<"check", "check", "bool", "false", "announce every load and store, count operations">,
+  ];
+}
+
+def ConvertGPUToCUDAPass : Pass<"smet-convert-gpu-to-cuda", "::mlir::ModuleOp"> {
+  let summary = "kernels of the LLVM and NVVM dialects become images for a chip";
+  let description = [{
+    Every `gpu.module @m` becomes a constant `@m.image`: PTX made by LLVM (`format=isa`), the cubin that ptxas makes of
+    it (`bin`), or both, so that newer chips can run it too (`fatbin`). The constant `@m.kernel.kernel` is a kernel's
+    smet_kernel (runtime/program/Abi.h), `@m.kernel.report` what ptxas and the PTX say of it
+    (runtime/report/KernelReport.h), in the section `.smet.report` of the program.
+
+    `features` is the version of PTX, as in `+ptx80`; the default is that of CUDA 12.0, or newer where the chip needs
+    it. ptxas is looked for in `$SMET_PTXAS`, on PATH, then where the build found it.
+
+    Errors: an unknown chip or format, features that the chip does not have; functions that are no kernels; a call of a
+    library's function; ptxas is missing or refuses a kernel.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        ...
+    // becomes
+    llvm.mlir.global internal constant @m.image("\7FELF...")
+    llvm.mlir.global external constant @m.k.kernel() : !llvm.struct<(ptr, ptr, i64, i64, ptr, ptr, ptr, i64)> {...}
+    llvm.mlir.global external constant @m.k.report("{\22registers\22:16,...}\00") {section = ".smet.report"}
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_90a\"", "the chip, as sm_80 or sm_90a">,
+    Option<"features", "features", "std::string", "\"\"", "version of PTX, as +ptx80 (default: by the chip)">,
+    Option<"format", "format", "std::string", "\"bin\"", "isa, bin or fatbin">,
   ];
 }
 

@@ -8,6 +8,9 @@ namespace smet {
 /// Floating-point operations, and bytes moved between memory and the processor.
 struct Work {
   int64_t flops = 0, bytes = 0;
+  /// The bytes again, where every active block reads the activations that it needs for itself: what comes from a cache
+  /// that all processors share. 0: `bytes`.
+  int64_t cacheBytes = 0;
 };
 
 /// Whether operand number `operand` of `op` belongs to one of the given ODS operand groups.

@@ -8,7 +8,7 @@
 //   llvm       entry points and kernels -> LLVM dialect
 //
 // `smet-to-reference`, `smet-to-cpu` and `smet-to-gpu` run kernels, target and memory; `smet-to-llvm` follows the first
-// two, `smet-to-emulator` the third.
+// two, `smet-to-emulator` or `smet-to-cuda` the third.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_PIPELINES_PIPELINES_H
@@ -34,7 +34,8 @@ void buildKernelPipeline(mlir::OpPassManager &pm);
 /// Workspace and arena.
 void buildMemoryPipeline(mlir::OpPassManager &pm);
 /// Entry points to lists of calls in the LLVM dialect; the kernels that they call can be apart from then on.
-void buildCallsPipeline(mlir::OpPassManager &pm);
+/// `onDevice`: the arena is a device's memory.
+void buildCallsPipeline(mlir::OpPassManager &pm, bool onDevice = false);
 /// The module of one kernel to the LLVM dialect.
 void buildKernelToLLVMPipeline(mlir::OpPassManager &kernel);
 /// Both: the entry points in the top module, each kernel in its own.
@@ -56,8 +57,19 @@ struct EmulatorPipelineOptions : mlir::PassPipelineOptions<EmulatorPipelineOptio
 };
 /// The same, then to functions of the host.
 void buildGPUToEmulatorPipeline(mlir::OpPassManager &pm, const EmulatorPipelineOptions &options);
-/// The module of one kernel that smet-to-gpu left to the LLVM dialect, with the kernels that it launches for the emulator.
+/// The module of one kernel that smet-to-gpu left to the LLVM dialect, with the kernels that it launches for the
+/// emulator.
 void buildEmulatedKernelToLLVMPipeline(mlir::OpPassManager &kernel, const EmulatorPipelineOptions &options);
+
+struct CUDAPipelineOptions : mlir::PassPipelineOptions<CUDAPipelineOptions> {
+  Option<std::string> chip{*this, "chip", llvm::cl::desc("the chip, as sm_80 or sm_90a"), llvm::cl::init("sm_90a")};
+  Option<std::string> features{*this, "features", llvm::cl::desc("version of PTX, as +ptx80 (default: by the chip)")};
+  Option<std::string> format{*this, "format", llvm::cl::desc("isa, bin or fatbin"), llvm::cl::init("bin")};
+};
+/// Kernels of gpu.modules to images in the module around them.
+void buildGPUToCUDAPipeline(mlir::OpPassManager &pm, const CUDAPipelineOptions &options);
+/// The module of one kernel that smet-to-gpu left to the LLVM dialect, with the images of the kernels that it launches.
+void buildCUDAKernelToLLVMPipeline(mlir::OpPassManager &kernel, const CUDAPipelineOptions &options);
 
 /// Makes the pipelines known by name to smet-opt.
 void registerPipelines();

@@ -61,52 +61,10 @@ private:
       return failure();
     for (NamedAttribute attr : llvm::to_vector(kernel->getDiscardableAttrs()))
       kernel->removeDiscardableAttr(attr.getName());
-    describe(kernel, emulated.locations(), description);
-    return success();
-  }
-
-  /// The constant smet_kernel (runtime/program/Abi.h).
-  void describe(LLVM::LLVMFuncOp kernel, ArrayRef<std::string> locations, const std::string &description) {
-    if (auto declared =
-            SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(module->getParentOp(), b.getStringAttr(description)))
-      declared.erase();
-    OpBuilder::InsertionGuard guard(b);
-    Location loc = kernel.getLoc();
     b.setInsertionPointAfter(kernel);
-    Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-    std::string name = kernel.getName().str();
-    auto addressOf = [&](Operation *symbol) -> Value {
-      if (auto global = dyn_cast<LLVM::GlobalOp>(symbol))
-        return LLVM::AddressOfOp::create(b, loc, global);
-      return LLVM::AddressOfOp::create(b, loc, cast<LLVM::LLVMFuncOp>(symbol));
-    };
-    auto text = [&](const Twine &symbol, StringRef value) {
-      std::string bytes = value.str() + std::string(1, 0);
-      auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
-      return LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, symbol.str(),
-                                    b.getStringAttr(bytes));
-    };
-    auto constant = [&](const Twine &symbol, Type type, LLVM::Linkage linkage,
-                        function_ref<SmallVector<Value>()> fields) {
-      auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, linkage, symbol.str(), Attribute());
-      OpBuilder::InsertionGuard inside(b);
-      b.createBlock(&global.getInitializerRegion());
-      Value value = LLVM::PoisonOp::create(b, loc, type);
-      for (auto [i, field] : llvm::enumerate(fields()))
-        value = LLVM::InsertValueOp::create(b, loc, value, field, ArrayRef<int64_t>{static_cast<int64_t>(i)});
-      LLVM::ReturnOp::create(b, loc, value);
-      return global;
-    };
-    SmallVector<Operation *> sites;
-    for (auto [i, location] : llvm::enumerate(locations))
-      sites.push_back(text(name + ".site" + Twine(i), location));
-    auto table = constant(name + ".sites", LLVM::LLVMArrayType::get(pointer, sites.size()), LLVM::Linkage::Internal,
-                          [&] { return llvm::map_to_vector(sites, addressOf); });
-    auto symbol = text(name + ".name", name);
-    constant(description, kernelDescriptionType(b.getContext()), LLVM::Linkage::External, [&]() -> SmallVector<Value> {
-      auto number = [&](int64_t value) { return LLVM::ConstantOp::create(b, loc, i64, value); };
-      return {addressOf(symbol), addressOf(kernel), number(sharedBytes), number(locations.size()), addressOf(table)};
-    });
+    defineKernel(b, kernel.getLoc(), description,
+                 {kernel.getName().str(), kernel, sharedBytes, emulated.locations(), "", nullptr});
+    return success();
   }
 
   static constexpr uint32_t sharedSpace = 3;

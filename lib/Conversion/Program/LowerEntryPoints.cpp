@@ -49,8 +49,9 @@ FailureOr<int64_t> offsetOf(Value operand) {
 /// Emits one entry point.
 class EntryPoint {
 public:
-  EntryPoint(ModuleOp module, func::FuncOp function)
-      : module(module), function(function), b(module.getContext()),
+  /// `onDevice`: the arena is not the host's memory.
+  EntryPoint(ModuleOp module, func::FuncOp function, bool onDevice)
+      : module(module), function(function), onDevice(onDevice), b(module.getContext()),
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
 
   LogicalResult lower() {
@@ -145,11 +146,27 @@ private:
     Type type = cast<MemRefType>(op.getValue().getType()).getElementType();
     Value bytes = LLVM::ConstantOp::create(b, loc, b.getI64Type(), place[0]);
     Value address = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), arena, ArrayRef<LLVM::GEPArg>{bytes});
+    if (onDevice)
+      address = copyToHost(loc, address, type);
     Value value = LLVM::LoadOp::create(b, loc, type, address);
     Value difference = LLVM::FSubOp::create(b, loc, value, value);
     Value bad = LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::uno, difference, difference);
     returnIf(loc, bad, SMET_LOSS_NOT_FINITE);
     return success();
+  }
+
+  /// Where a value of the arena lies on the host, once what was launched before is done.
+  Value copyToHost(Location loc, Value address, Type type) {
+    auto number = [&](int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI64Type(), value); };
+    Value host;
+    {
+      OpBuilder::InsertionGuard atTop(b);
+      b.setInsertionPointToStart(&cast<LLVM::LLVMFuncOp>(b.getInsertionBlock()->getParentOp()).front());
+      host = LLVM::AllocaOp::create(b, loc, pointer, type, number(1));
+    }
+    callThroughContext(b, loc, context, SMET_SLOT_READ, LLVM::LLVMVoidType::get(b.getContext()),
+                       {context, host, address, number(type.getIntOrFloatBitWidth() / 8)});
+    return host;
   }
 
   LogicalResult appendPlace(Operation *op, Value operand, SmallVectorImpl<int64_t> &words) {
@@ -236,6 +253,7 @@ private:
 
   ModuleOp module;
   func::FuncOp function;
+  bool onDevice;
   OpBuilder b;
   Type pointer;
   Value context, arena;
@@ -243,10 +261,12 @@ private:
 };
 
 struct LowerEntryPointsPass : smet::impl::LowerEntryPointsPassBase<LowerEntryPointsPass> {
+  using Base::Base;
+
   void runOnOperation() final {
     ModuleOp module = getOperation();
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (failed(EntryPoint(module, function).lower()))
+      if (failed(EntryPoint(module, function, onDevice).lower()))
         return signalPassFailure();
   }
 };

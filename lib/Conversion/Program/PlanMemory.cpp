@@ -277,18 +277,22 @@ private:
   /// What smet-lower-entry-points makes calls of, in the order of its traces.
   static llvm::json::Array callsOf(func::FuncOp entry) {
     llvm::json::Array calls;
-    auto add = [&](StringRef callee, StringRef op, int64_t flops, int64_t bytes) {
-      calls.push_back(llvm::json::Object{{"callee", callee}, {"op", op}, {"flops", flops}, {"bytes", bytes}});
+    auto add = [&](StringRef callee, StringRef op, int64_t flops, int64_t bytes, int64_t cacheBytes) {
+      calls.push_back(llvm::json::Object{{"callee", callee},
+                                         {"op", op},
+                                         {"flops", flops},
+                                         {"bytes", bytes},
+                                         {"cache_bytes", cacheBytes ? cacheBytes : bytes}});
     };
     for (Operation &op : entry.front())
       if (auto dispatch = dyn_cast<DispatchOp>(op)) {
         StringRef kernel = dispatch.getKernel().getRootReference();
         if (WorkAttr work = dispatch.getWorkAttr())
-          add(kernel, work.getOp(), work.getFlops(), work.getBytes());
+          add(kernel, work.getOp(), work.getFlops(), work.getBytes(), work.getCacheBytes());
         else
-          add(kernel, kernel, 0, 0);
+          add(kernel, kernel, 0, 0, 0);
       } else if (auto routine = dyn_cast<RoutineOp>(op)) {
-        add(routine.getName(), routine.getName(), 0, bytesOf(routine->getOperands()));
+        add(routine.getName(), routine.getName(), 0, bytesOf(routine->getOperands()), 0);
       }
     return calls;
   }

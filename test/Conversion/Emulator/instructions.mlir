@@ -45,7 +45,7 @@ gpu.module @m {
     llvm.return
   }
 
-  // CHECK: llvm.mlir.global external constant @m.place.kernel() {{.*}} : !llvm.struct<(ptr, ptr, i64, i64, ptr)>
+  // CHECK: llvm.mlir.global external constant @m.place.kernel() {{.*}} : !llvm.struct<(ptr, ptr, i64, i64, ptr, ptr, ptr, i64)>
   // CHECK: llvm.mlir.addressof @m.place : !llvm.ptr
   // CHECK: llvm.mlir.constant(128 : i64)
 

@@ -13,7 +13,7 @@
 // CHECK-NOT:       gpu.launch blocks
 
 // The launch reaches the runtime with the kernel's description, which is only declared here.
-// CALL:         llvm.mlir.global external constant @k.device.launch0.kernel() {{.*}} : !llvm.struct<(ptr, ptr, i64, i64, ptr)>
+// CALL:         llvm.mlir.global external constant @k.device.launch0.kernel() {{.*}} : !llvm.struct<(ptr, ptr, i64, i64, ptr, ptr, ptr, i64)>
 // CALL:         llvm.func @k.main(
 // CALL:           %[[SLOT:.*]] = llvm.getelementptr %arg0[14]
 // CALL:           llvm.load %[[SLOT]]

@@ -288,7 +288,7 @@ TEST_F(ProgramFileTest, ProfileHearsOfCallsUntilTheEntryPointEnds) {
   ManifestBuilder b({"init", "stop"});
   b.tensor("w", "param", "f32", {1});
   for (const char *entry : {"init", "stop"})
-    b.manifest["calls"][entry] = {{{"callee", "k"}, {"op", "nn.add"}, {"flops", 3}, {"bytes", 5}}};
+    b.manifest["calls"][entry] = {{{"callee", "k"}, {"op", "nn.add"}, {"flops", 3}, {"bytes", 5}, {"cache_bytes", 5}}};
   auto file = folder / "traced.smet";
   writeProgram(file, b.manifest,
                "int32_t smet_init(smet_context *c, char *a) { if (c->trace) c->trace(c, 0); *(float *)a += 1;"

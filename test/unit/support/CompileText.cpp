@@ -55,11 +55,12 @@ std::vector<std::string> smet::test::choicesOf(const std::string &text, int64_t 
   return choices;
 }
 
-std::string smet::test::compileModel(const std::string &requestJson, const std::string &path) {
+std::string smet::test::compileModel(const std::string &requestJson, const std::string &path,
+                                     const std::string &cache) {
   auto request = CompileRequest::parse(requestJson);
   if (!request)
     return llvm::toString(request.takeError());
   request->cpu = processor();
-  auto report = compileRequest(*request, path, /*cache=*/"", /*dumpDirectory=*/"");
+  auto report = compileRequest(*request, path, cache, /*dumpDirectory=*/"");
   return report ? "" : llvm::toString(report.takeError());
 }

@@ -20,9 +20,9 @@ enum class Target { Reference, CPU, GPU, GPUChecked };
 std::string compileText(const std::string &module, bool modelLevel, Target target, const std::string &path,
                         const std::string &cpu = "");
 
-/// Compiles a request (smet/Compiler/Request.h) to the program file `path`, for the same processor. Returns the errors,
-/// empty on success.
-std::string compileModel(const std::string &requestJson, const std::string &path);
+/// Compiles a request (smet/Compiler/Request.h) to the program file `path`, for the same processor. `cache`: the folder
+/// that keeps kernels, if any. Returns the errors, empty on success.
+std::string compileModel(const std::string &requestJson, const std::string &path, const std::string &cache = "");
 
 /// The choices that a tuner would try for the sparse product of a module of entry points with vectors of so many bits,
 /// as text of smet.choice.

@@ -32,6 +32,16 @@ Work masked(DestinationStyleOpInterface op, TopologyType type, int64_t flops, bo
   return {flops, updates ? bytes + bytesOf(op.getDpsInits()) : bytes};
 }
 
+/// The work with the activations read once for each active block of so many features of theirs.
+Work perBlock(Work work, TopologyType type, ArrayRef<std::pair<Value, int64_t>> activations) {
+  work.cacheBytes = work.bytes;
+  for (auto [activation, features] : activations) {
+    int64_t width = cast<ShapedType>(activation.getType()).getElementTypeBitWidth() / 8;
+    work.cacheBytes += type.getNnz() * features * tokensOf(activation) * width - bytesOf(ValueRange(activation));
+  }
+  return work;
+}
+
 /// Both moments (3 + 4), both corrections, root, eps, quotient, rate, difference (7); two for the decay.
 int64_t adam(AdamWAttr adamw, Value weights) { return elementsOf(weights) * (adamw.getWeightDecay().value ? 16 : 14); }
 
@@ -43,18 +53,21 @@ Work LinearOp::getWork() {
 }
 Work SpmmOp::getWork() {
   TopologyType type = getTopology().getType();
-  return masked(*this, type, product(type, getX()), getAccumulate(), getTranspose());
+  Work work = masked(*this, type, product(type, getX()), getAccumulate(), getTranspose());
+  return perBlock(work, type, {{getX(), getTranspose() ? type.getBlockRows() : type.getBlockCols()}});
 }
 Work SddmmOp::getWork() {
   TopologyType type = getTopology().getType();
-  return masked(*this, type, product(type, getX()), getAccumulate());
+  Work work = masked(*this, type, product(type, getX()), getAccumulate());
+  return perBlock(work, type, {{getX(), type.getBlockCols()}, {getDy(), type.getBlockRows()}});
 }
 
 Work AdamStepOp::getWork() { return {adam(getAdamw(), getValues()), bytesOf(getOperands()) + bytesOf(getDpsInits())}; }
 Work DenseAdamStepOp::getWork() { return {adam(getAdamw(), getW()), bytesOf(getOperands()) + bytesOf(getDpsInits())}; }
 Work SddmmAdamOp::getWork() {
   TopologyType type = getTopology().getType();
-  return masked(*this, type, product(type, getX()) + adam(getAdamw(), getValues()), /*updates=*/true);
+  Work work = masked(*this, type, product(type, getX()) + adam(getAdamw(), getValues()), /*updates=*/true);
+  return perBlock(work, type, {{getX(), type.getBlockCols()}, {getDy(), type.getBlockRows()}});
 }
 
 Work WidenOp::getWork() { return {0, bytesOf(getOperands())}; }

@@ -53,13 +53,15 @@ def Smet_WorkAttr : Smet_Attr<"Work", "work"> {
   let summary = "what a kernel computes, and how much it has to do at least";
   let description = [{
     The op that a dispatched kernel is made of, its floating-point operations and the bytes that it must move, as
-    `KernelOpInterface` counts them. They stand at the call, because kernels know no nnz.
+    `KernelOpInterface` counts them; and the bytes where every active block reads its own activations, which come from a
+    cache that all processors share. They stand at the call, because kernels know no nnz.
 
     ```mlir
-    #smet.work<op = "smet.spmm", flops = 262144, bytes = 53300>
+    #smet.work<op = "smet.spmm", flops = 262144, bytes = 53300, cache_bytes = 69684>
     ```
   }];
-  let parameters = (ins StringRefParameter<>:$op, "int64_t":$flops, "int64_t":$bytes);
+  let parameters = (ins StringRefParameter<>:$op, "int64_t":$flops, "int64_t":$bytes,
+                        DefaultValuedParameter<"int64_t", "0">:$cache_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
