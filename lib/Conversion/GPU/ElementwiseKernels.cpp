@@ -50,8 +50,12 @@ struct FillKernel : GPUKernel<nn::FillOp> {
     if (!isWhole(op.getX()))
       return failure();
     Value x = k.flatten(op.getX()).get();
-    k.forEachThread(cast<MemRefType>(x.getType()).getNumElements(),
-                    [&](Val i) { k.store(k.real(op.getValue().convertToDouble(), k.b.getF32Type()), x, {i}); });
+    auto type = cast<MemRefType>(x.getType());
+    int64_t width = widestLoad * 8 / type.getElementTypeBitWidth();
+    k.forEachPiece(type.getNumElements(), width, [&](Val i, int64_t lanes) {
+      Val value = k.real(op.getValue().convertToDouble(), k.b.getF32Type());
+      k.storePiece(lanes ? k.broadcast(value, lanes) : value, x, i, lanes);
+    });
     return success();
   }
 };

@@ -1,6 +1,6 @@
 //===- SddmmKernels.cpp - SDDMM by SIMT, alone and with the optimizer -----===//
 //
-// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, four of each row, with the
+// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, 16 bytes of each row, with the
 // part's products in registers, and their sums meet by shuffles. Then a lane has a weight: its gradient goes to memory
 // or straight into the optimizer.
 //
@@ -36,22 +36,29 @@ public:
 private:
   /// The sums of a part over all tokens, in every lane.
   Vals sums(Val slot, Val r0, Val c0, Val lane) const {
-    constexpr int64_t width = 4;
+    int64_t width = widestLoad * 8 / cast<MemRefType>(x.memref.getType()).getElementTypeBitWidth();
     Val row = walk.segmentOf(k, slot) * k.index(type.getBlockRows()) + r0;
     Val column = walk.coordinate(k, slot) * k.index(type.getBlockCols()) + c0;
-    Vals sums(rows * columns, k.zero(k.vectorOf(width, k.b.getF32Type())));
+    Vals sums(rows * columns, k.zero(k.vectorOf(sumWidth, k.b.getF32Type())));
     sums = k.loop(lane * k.index(width), k.index(x.tokens), warpSize * width, sums, [&](Val token, Vals sums) -> Vals {
-      Vals xs;
+      SmallVector<Vals> xs;
       for (int64_t c = 0; c < columns; ++c)
-        xs.push_back(x.load(k, column + k.index(c), token, width));
-      for (int64_t r = 0; r < rows; ++r) {
-        Val dys = dy.load(k, row + k.index(r), token, width);
-        for (int64_t c = 0; c < columns; ++c)
-          sums[r * columns + c] = k.fma(dys, xs[c], sums[r * columns + c]);
-      }
+        xs.push_back(parts(x.load(k, column + k.index(c), token, width)));
+      for (int64_t r = 0; r < rows; ++r)
+        for (auto [part, dys] : llvm::enumerate(parts(dy.load(k, row + k.index(r), token, width))))
+          for (int64_t c = 0; c < columns; ++c)
+            sums[r * columns + c] = k.fma(dys, xs[c][part], sums[r * columns + c]);
       return sums;
     });
     return llvm::map_to_vector(sums, [&](Val sum) { return k.warpSum(k.sum(sum)); });
+  }
+
+  /// What a lane loads, in vectors as wide as its sums: of bf16 it has two, which would not fit as sums of their own.
+  Vals parts(Val loaded) const {
+    int64_t width = cast<VectorType>(loaded.type()).getNumElements();
+    if (width == sumWidth)
+      return {loaded};
+    return {k.shuffle(loaded, loaded, {0, 1, 2, 3}), k.shuffle(loaded, loaded, {4, 5, 6, 7})};
   }
 
   Val ofLane(const Vals &sums, Val lane) const {
@@ -61,6 +68,7 @@ private:
     return mine;
   }
 
+  static constexpr int64_t sumWidth = 4;
   GPUBuilder &k;
   TopologyType type;
   Walk walk;

@@ -10,6 +10,8 @@
 
 #include "smet/Conversion/Topology.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace smet;
 
@@ -28,7 +30,7 @@ public:
         inner(transpose ? type.getBlockRows() : type.getBlockCols()),
         width(widestLoad * 8 / cast<MemRefType>(x.memref.getType()).getElementTypeBitWidth()),
         strips(llvm::divideCeil(x.tokens, width * warpSize)), group(divisorUpTo(outer, 8)),
-        chunks(std::clamp<int64_t>(512 / outer, 32, 512)) {}
+        step(std::gcd(inner, group == 1 ? 8 : 16 / width)), chunks(std::clamp<int64_t>(512 / outer, 32, 512)) {}
 
   void emit() {
     Type f32 = k.b.getF32Type();
@@ -57,11 +59,12 @@ private:
       Vals sums(group, k.zero(k.vectorOf(width, k.b.getF32Type())));
       sums = k.loop(from, to, 1, sums, [&](Val entry, Vals sums) -> Vals {
         Val slot = walk.slot(k, entry), feature = walk.coordinate(k, entry) * k.index(inner);
-        return k.loop(0, inner, 1, sums, [&](Val i, Vals sums) -> Vals {
-          Val vector = x.load(k, feature + i, token, width);
-          for (int64_t r = 0; r < group; ++r) {
-            Val row = first + k.index(r);
-            sums[r] = k.fma(k.load(values, transpose ? Vals{slot, i, row} : Vals{slot, row, i}), vector, sums[r]);
+        return k.loop(0, inner, step, sums, [&](Val i, Vals sums) -> Vals {
+          Vals weights = loadWeights(slot, first, i);
+          for (int64_t j = 0; j < step; ++j) {
+            Val vector = x.load(k, feature + i + k.index(j), token, width);
+            for (int64_t r = 0; r < group; ++r)
+              sums[r] = k.fma(weights[j * group + r], vector, sums[r]);
           }
           return sums;
         });
@@ -79,6 +82,25 @@ private:
             }
           });
     });
+  }
+
+  /// The weights of `step` features, of each those of the group's rows. Neighbours in memory are loaded together:
+  /// features of a row of W, rows of a feature of its transpose.
+  Vals loadWeights(Val slot, Val first, Val i) const {
+    int64_t bits = cast<MemRefType>(values.getType()).getElementTypeBitWidth();
+    int64_t lines = transpose ? step : group, length = transpose ? group : step;
+    int64_t lanes = std::gcd(length, widestLoad * 8 / bits);
+    Vals weights(step * group);
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t at = 0; at < length; at += lanes) {
+        Val row = first + k.index(transpose ? at : line), feature = i + k.index(transpose ? line : at);
+        Vals place = transpose ? Vals{slot, feature, row} : Vals{slot, row, feature};
+        Val loaded = lanes == 1 ? k.load(values, place) : k.loadVector(values, place, lanes);
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          weights[transpose ? line * group + at + lane : (at + lane) * group + line] =
+              lanes == 1 ? loaded : k.extract(loaded, lane);
+      }
+    return weights;
   }
 
   /// Adds the carries of every row to it; rows without entries become zero.
@@ -114,8 +136,10 @@ private:
   Walk walk;
   Activation x, y;
   Value values, carries;
-  int64_t outer, inner;                 ///< rows of a block in y and in x
-  int64_t width, strips, group, chunks; ///< group: rows of a block row that a warp has at a time
+  int64_t outer, inner;  ///< rows of a block in y and in x
+  int64_t width, strips; ///< elements of a load; how many of a warp's are in a row
+  int64_t group, step;   ///< rows of a block row that a warp has at a time, features that it then loads
+  int64_t chunks;
 };
 
 struct SpmmKernel : GPUKernel<SpmmOp> {

@@ -46,7 +46,7 @@ struct ProductImages : testing::TestWithParam<Product> {
     auto kernels = compileImages({{"module", entry(op, inputs, {init}, attributes)}}, p.chip);
     expectNoSpills(kernels);
     bool isWide = std::ranges::any_of(kernels, [&](const rt::KernelReport &k) {
-      return k.callee.starts_with("k_smet") && k.globalLoads.contains(p.type == "f32" || op == "smet.spmm" ? 16 : 8);
+      return k.callee.starts_with("k_smet") && k.globalLoads.contains(16);
     });
     EXPECT_TRUE(isWide) << op;
   }
