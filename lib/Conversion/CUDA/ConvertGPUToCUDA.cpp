@@ -43,25 +43,46 @@ public:
       threads.push_back(threadsOf(kernel));
       kernel.setSymName(entryOf(names.back()));
     }
-    auto ptx = emitPTX(module, setting.chip, setting.features);
-    if (!ptx)
-      return module.emitError("smet-convert-gpu-to-cuda: ") << llvm::toString(ptx.takeError());
-    Assembled assembled{*ptx + std::string(1, 0), {}}; // the driver takes PTX as a C string
-    if (setting.format != "isa") {
-      auto result = assemble(*ptx, setting.chip, setting.format == "fatbin");
-      if (!result)
-        return module.emitError("smet-convert-gpu-to-cuda: ") << llvm::toString(result.takeError());
-      assembled = std::move(*result);
-    }
+    if (failed(compile()) || (keepFromSpilling() && failed(compile())))
+      return failure();
     b.setInsertionPoint(module);
     LLVM::GlobalOp image = defineBytes(b, module.getLoc(), (module.getName() + ".image").str(), assembled.image);
     for (auto [name, count] : llvm::zip_equal(names, threads))
-      describe(name, count, image, *ptx, assembled);
+      describe(name, count, image);
     module.erase();
     return success();
   }
 
 private:
+  LogicalResult compile() {
+    auto text = emitPTX(module, setting.chip, setting.features);
+    if (!text)
+      return module.emitError("smet-convert-gpu-to-cuda: ") << llvm::toString(text.takeError());
+    ptx = std::move(*text);
+    assembled = {ptx + std::string(1, 0), {}}; // the driver takes PTX as a C string
+    if (setting.format == "isa")
+      return success();
+    auto result = assemble(ptx, setting.chip, setting.format == "fatbin");
+    if (!result)
+      return module.emitError("smet-convert-gpu-to-cuda: ") << llvm::toString(result.takeError());
+    assembled = std::move(*result);
+    return success();
+  }
+
+  /// ptxas spills a few registers for the sake of more blocks on a multiprocessor, which costs more than it brings:
+  /// kernels where it did so are content with one block. Returns whether there are any.
+  bool keepFromSpilling() {
+    bool found = false;
+    for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
+      auto resources = assembled.resources.find(kernel.getName());
+      if (resources == assembled.resources.end() || !resources->second.stackBytes || !threadsOf(kernel))
+        continue;
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
+      found = true;
+    }
+    return found;
+  }
+
   /// A name that PTX can have, and profilers show.
   std::string entryOf(StringRef kernel) {
     std::string entry = (module.getName() + "_" + kernel).str();
@@ -78,8 +99,7 @@ private:
     return threads;
   }
 
-  void describe(const std::string &kernel, int64_t count, LLVM::GlobalOp image, StringRef ptx,
-                const Assembled &assembled) {
+  void describe(const std::string &kernel, int64_t count, LLVM::GlobalOp image) {
     KernelDescription description;
     description.name = (module.getName() + "." + kernel).str();
     description.entry = entryOf(kernel);
@@ -129,6 +149,8 @@ private:
   const Setting &setting;
   SmallVector<std::string> names;
   SmallVector<int64_t> threads;
+  std::string ptx;
+  Assembled assembled;
 };
 
 struct ConvertGPUToCUDAPass : smet::impl::ConvertGPUToCUDAPassBase<ConvertGPUToCUDAPass> {
