@@ -29,6 +29,8 @@ struct ConvertKernelsToGPUPass : smet::impl::ConvertKernelsToGPUPassBase<Convert
     populateEmbeddingGPUKernels(patterns);
     populateLayoutGPUKernels(patterns);
     populateNormGPUKernels(patterns);
+    populateLinearGPUKernels(patterns);
+    populateLossGPUKernels(patterns);
     if (failed(convertKernels(getOperation(), std::move(patterns), "GPU kernel")))
       signalPassFailure();
   }

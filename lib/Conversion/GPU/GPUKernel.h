@@ -85,6 +85,8 @@ void populateRopeGPUKernels(mlir::RewritePatternSet &patterns);
 void populateEmbeddingGPUKernels(mlir::RewritePatternSet &patterns);
 void populateLayoutGPUKernels(mlir::RewritePatternSet &patterns);
 void populateNormGPUKernels(mlir::RewritePatternSet &patterns);
+void populateLinearGPUKernels(mlir::RewritePatternSet &patterns);
+void populateLossGPUKernels(mlir::RewritePatternSet &patterns);
 
 } // namespace smet
 

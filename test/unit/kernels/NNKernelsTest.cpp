@@ -18,7 +18,7 @@ Array rounded(const std::vector<float> &values) { return {values.begin(), values
 
 struct NNKernels : testing::TestWithParam<Target> {
   void SetUp() override {
-    SMET_SKIP_ON_GPU_BUT(GetParam(), "Add", "SiluMul", "Exponentials", "RMSNorm", "Embedding", "Rope");
+    SMET_SKIP_ON_GPU_BUT(GetParam(), "Add", "SiluMul", "Exponentials", "RMSNorm", "Embedding", "Rope", "Linear", "LinearCrossEntropy");
   }
   std::mt19937 rng{7};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
@@ -273,6 +273,8 @@ TEST_P(NNKernels, LinearCrossEntropy) {
   for (auto [V, T, F] : {Size{37, 1088, 12}, {512, 128, 12}, {1100, 128, 140}, {200000, 128, 3}}) {
     if (V > 10000 && GetParam() == Target::Reference)
       continue; // its sums of that many terms, one after the other, lose more than the tolerance
+    if (V > 10000 && GetParam() == Target::GPUChecked)
+      continue; // minutes
     std::string x = tensorType({T, F}), w = tensorType({V, F}), ids = tensorType({T}, "i32");
     std::string scalar = tensorType({}), count = tensorType({}, "i32"), stats = tensorType({T});
     auto xs = random(T * F), ws = random(V * F);
