@@ -12,6 +12,9 @@ void smet::addDestinationStyleEffects(DestinationStyleOpInterface op,
     if (op.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand, SideEffects::DefaultResource::get());
   }
+  // What has no inits is there for what else it does.
+  if (op.getNumDpsInits() == 0)
+    effects.emplace_back(MemoryEffects::Write::get(), SideEffects::DefaultResource::get());
 }
 
 bool smet::hasFreshInits(DestinationStyleOpInterface op) {

@@ -39,9 +39,11 @@ static void addBufferization(OpPassManager &pm) {
 }
 
 // No CSE before bufferization: it would merge the destinations of different outputs and with them their lifetimes.
-void smet::buildKernelPipeline(OpPassManager &pm) {
+void smet::buildKernelPipeline(OpPassManager &pm, TopologyUpdates updates) {
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createExpandTopologyPass());
+  if (updates == TopologyUpdates::Device)
+    pm.addPass(createOutlineRoutinesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createSchedulePass());
   addBufferization(pm);
@@ -113,7 +115,7 @@ void smet::buildGPUPipeline(OpPassManager &pm) {
   PackTokensPassOptions pack;
   pack.whole = true;
   pm.addNestedPass<func::FuncOp>(createPackTokensPass(pack));
-  buildKernelPipeline(pm);
+  buildKernelPipeline(pm, TopologyUpdates::Device);
   OpPassManager &kernel = pm.nest<ModuleOp>();
   kernel.addPass(createConvertKernelsToGPUPass());
   kernel.addPass(createCanonicalizerPass());
@@ -179,7 +181,7 @@ void smet::registerPipelines() {
                              "a forward function becomes the entry points of a program (model level, tensors)",
                              buildEntryPointPipeline);
   PassPipelineRegistration<>("smet-to-kernels", "entry points become dispatches of kernels, in place on memrefs",
-                             buildKernelPipeline);
+                             [](OpPassManager &pm) { buildKernelPipeline(pm); });
   PassPipelineRegistration<>("smet-to-reference",
                              "entry points to kernels through sparse_tensor and linalg, and the arena",
                              buildReferencePipeline);

@@ -1,16 +1,7 @@
 //===- OutlineKernels.cpp - compute ops move into kernel modules ----------===//
-//
-// The key is a SHA-256 of the printed kernel: OperationEquivalence::computeHash hashes uniqued pointers, differs from
-// run to run, and could neither name symbols nor key a cache on disk.
-//
-//===----------------------------------------------------------------------===//
+#include "KernelModules.h"
 #include "smet/Dialect/Smet/IR/Names.h"
 #include "smet/Transforms/Passes.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/SHA256.h"
 
 namespace smet {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -44,8 +35,8 @@ OwningOpRef<func::FuncOp> buildKernel(KernelOpInterface op) {
     arguments.push_back(eraseNnz(operand.get().getType(), op.isSlots(operand.getOperandNumber())));
   results.assign(arguments.end() - op->getNumResults(), arguments.end());
 
-  auto kernel = func::FuncOp::create(loc, names::kernelMain, b.getFunctionType(arguments, results));
-  Block *body = kernel.addEntryBlock();
+  OwningOpRef<func::FuncOp> kernel = createKernel(loc, arguments, results);
+  Block *body = &kernel->front();
   b.setInsertionPointToEnd(body);
   Operation *clone = b.clone(*op);
   // How it is computed makes it another kernel; what else was said of the op is about the call.
@@ -72,37 +63,22 @@ WorkAttr workOf(KernelOpInterface op) {
   if (!isKnown)
     return {};
   Work work = op.getWork();
-  return WorkAttr::get(op->getContext(), op->getName().getStringRef(), work.flops, work.bytes,
-                       work.cacheBytes);
+  return WorkAttr::get(op->getContext(), op->getName().getStringRef(), work.flops, work.bytes, work.cacheBytes);
 }
 
 struct OutlineKernelsPass : smet::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() final {
     ModuleOp module = getOperation();
-    SymbolTable table(module);
-    llvm::StringMap<SymbolRefAttr> kernels;
+    KernelModules kernels(module);
     SmallVector<KernelOpInterface> work;
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](KernelOpInterface op) { work.push_back(op); });
     for (KernelOpInterface op : work)
-      outline(op, table, kernels);
+      outline(op, kernels);
   }
 
-  static void outline(KernelOpInterface op, SymbolTable &table, llvm::StringMap<SymbolRefAttr> &kernels) {
-    OwningOpRef<func::FuncOp> kernel = buildKernel(op);
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    kernel->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope());
-    SymbolRefAttr &symbol = kernels[text];
-    if (!symbol) {
-      std::string name = "k_" + op->getName().getStringRef().str() + "_" +
-                         llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), true).substr(0, 12);
-      llvm::replace(name, '.', '_');
-      auto holder = ModuleOp::create(kernel->getLoc(), name);
-      holder.setVisibility(SymbolTable::Visibility::Private);
-      holder.push_back(kernel.release());
-      symbol = SymbolRefAttr::get(table.insert(holder), {FlatSymbolRefAttr::get(op->getContext(), names::kernelMain)});
-    }
+  static void outline(KernelOpInterface op, KernelModules &kernels) {
+    SymbolRefAttr symbol = kernels.add(buildKernel(op), op->getName().getStringRef());
     OpBuilder b(op);
     auto style = cast<DestinationStyleOpInterface>(op.getOperation());
     auto dispatch = DispatchOp::create(b, op->getLoc(), op->getResultTypes(), symbol, style.getDpsInputs(),

@@ -19,11 +19,15 @@ namespace {
 class Arguments {
 public:
   Arguments(smet_context *context, char *arena, const int64_t *table)
-      : pool(Context::of(context).pool()), arena(arena), at(table) {}
+      : pool(Context::of(context).pool()), context(context), arena(arena), at(table) {}
 
   template <typename T> T *array() { return reinterpret_cast<T *>(arena + *at++); }
   void *untyped() { return array<char>(); }
-  template <typename T> T scalar() { return *array<T>(); }
+  template <typename T> T scalar() {
+    T value;
+    context->read(context, &value, array<T>(), sizeof(T));
+    return value;
+  }
   int64_t word() { return *at++; }
   double real() { return std::bit_cast<double>(word()); }
   BlockGrid grid() {
@@ -34,6 +38,7 @@ public:
   ThreadPool &pool;
 
 private:
+  smet_context *context;
   char *arena;
   const int64_t *at;
 };
@@ -132,6 +137,12 @@ Status runPrune(Arguments in) {
   return prune({score, nnz}, rate, in.word(), {keep, nnz});
 }
 
+Status runCheckPrune(Arguments in) {
+  auto rate = in.scalar<double>();
+  auto nan = in.scalar<int64_t>();
+  return checkPrune(rate, nan);
+}
+
 Status runGrowRandom(Arguments in) {
   ActiveArrays arrays(in);
   auto *keep = in.array<int8_t>();
@@ -187,6 +198,7 @@ void setRoutines(smet_context &context) {
   context.grow_random = entry<runGrowRandom>;
   context.update_topology = entry<runUpdateTopology>;
   context.remap = entry<runRemap>;
+  context.check_prune = entry<runCheckPrune>;
 }
 
 } // namespace smet::rt

@@ -209,13 +209,19 @@ Status topologyFromMask(std::span<const int8_t> mask, const Topology &t) {
   return {};
 }
 
-Status prune(std::span<const float> score, double rate, int64_t blocks, std::span<int8_t> keep) {
-  int64_t nnz = int64_t(score.size());
+Status checkPrune(double rate, int64_t nan) {
   if (!(rate >= 0 && rate <= 1))
     return fail("prune: the rate is {}; it must lie in [0, 1]", rate);
-  for (int64_t s = 0; s < nnz; ++s)
-    if (std::isnan(score[s]))
-      return fail("prune: the score of slot {} is NaN: a weight has become NaN", s);
+  if (nan >= 0)
+    return fail("prune: the score of slot {} is NaN: a weight has become NaN", nan);
+  return {};
+}
+
+Status prune(std::span<const float> score, double rate, int64_t blocks, std::span<int8_t> keep) {
+  int64_t nnz = int64_t(score.size());
+  auto nan = std::ranges::find_if(score, [](float s) { return std::isnan(s); });
+  if (auto ok = checkPrune(rate, nan == score.end() ? -1 : nan - score.begin()); !ok)
+    return ok;
   std::ranges::fill(keep, int8_t(1));
   int64_t pruned = std::min(int64_t(std::floor(rate * double(nnz))), blocks - nnz);
   if (pruned <= 0)

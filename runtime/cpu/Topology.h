@@ -76,6 +76,9 @@ Status topologyFromMask(std::span<const int8_t> mask, const Topology &topology);
 /// slot. Fails on a NaN score and on a rate outside [0, 1].
 Status prune(std::span<const float> score, double rate, int64_t blocks, std::span<int8_t> keep);
 
+/// The error of `prune`; `nan`: the first slot whose score is NaN, or -1.
+Status checkPrune(double rate, int64_t nan);
+
 /// When a pruned block is drawn again.
 struct Growth {
   int64_t seed, layer, update;

@@ -120,6 +120,10 @@ struct smet_context {
 
   /// Copies bytes of the arena to the host, once what was launched before is done: how an entry point looks at the loss.
   void (*read)(smet_context *context, void *host, const void *array, int64_t bytes);
+
+  /// Fails as `prune` does where its kernel on a GPU has pruned nothing because of a bad rate or score.
+  /// table: rate(f64) nan(i64: the first slot with a NaN score, or -1) | |
+  smet_routine check_prune;
 };
 
 /// Indices of the function pointers above, in units of pointers.
@@ -138,6 +142,7 @@ enum smet_slot {
   SMET_SLOT_TRACE = 13,
   SMET_SLOT_LAUNCH = 14,
   SMET_SLOT_READ = 15,
+  SMET_SLOT_CHECK_PRUNE = 16,
 };
 
 struct smet_emulator;

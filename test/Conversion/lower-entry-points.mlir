@@ -73,6 +73,7 @@ module @k {
 // CHECK:         llvm.getelementptr %arg0[8] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
 // CHECK:         llvm.getelementptr %arg0[9] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
 // CHECK:         llvm.getelementptr %arg0[12] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.getelementptr %arg0[16] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
 func.func @routines(%arena: memref<64xi8>) {
   smet.routine "topology_init" ins() outs() words []
   smet.routine "init_normal_sparse" ins() outs() words []
@@ -83,7 +84,27 @@ func.func @routines(%arena: memref<64xi8>) {
   smet.routine "update_topology" ins() outs() words []
   smet.routine "remap" ins() outs() words []
   smet.routine "topology_from_mask" ins() outs() words []
+  smet.routine "check_prune" ins() outs() words []
   return
+}
+
+// -----
+
+// A number is in the table as it is.
+// CHECK:       llvm.mlir.global internal constant @table_number_0(dense<[64, -3, 0]> : tensor<3xi64>)
+func.func @number(%arena: memref<128xi8>) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %layer = arith.constant -3 : i64
+  %x = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>
+  %y = memref.view %arena[%c0][] : memref<128xi8> to memref<4xf32>
+  smet.dispatch @k::@main ins(%x, %layer : memref<4xf32>, i64) outs(%y : memref<4xf32>)
+  return
+}
+module @k {
+  func.func @main(%x: memref<4xf32>, %layer: i64, %y: memref<4xf32>) {
+    return
+  }
 }
 
 // -----
@@ -152,7 +173,7 @@ func.func @not_in_arena(%arena: memref<64xi8>) {
 // -----
 
 func.func @not_main(%arena: memref<64xi8>) {
-  // expected-error @below {{@k::@second is no func.func @main on memrefs in a kernel module; kernels are lowered after their callers}}
+  // expected-error @below {{@k::@second is no func.func @main on memrefs and i64 in a kernel module; kernels are lowered after their callers}}
   smet.dispatch @k::@second ins() outs()
   return
 }

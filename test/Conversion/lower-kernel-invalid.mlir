@@ -32,7 +32,7 @@ module @result {
 // -----
 
 module @argument {
-  // expected-error @below {{arguments must be contiguous memrefs with static inner sizes, got 'memref<?x?xf32>'}}
+  // expected-error @below {{arguments must be i64 or contiguous memrefs with static inner sizes, got 'memref<?x?xf32>'}}
   func.func @main(%x: memref<?x?xf32>) {
     return
   }
@@ -41,7 +41,7 @@ module @argument {
 // -----
 
 module @argument {
-  // expected-error @below {{arguments must be contiguous memrefs with static inner sizes, got 'tensor<4xf32>'}}
+  // expected-error @below {{arguments must be i64 or contiguous memrefs with static inner sizes, got 'tensor<4xf32>'}}
   func.func @main(%x: tensor<4xf32>) {
     return
   }
@@ -50,7 +50,7 @@ module @argument {
 // -----
 
 module @argument {
-  // expected-error @below {{arguments must be contiguous memrefs with static inner sizes, got 'memref<4xf32, "far">'}}
+  // expected-error @below {{arguments must be i64 or contiguous memrefs with static inner sizes, got 'memref<4xf32, "far">'}}
   func.func @main(%x: memref<4xf32, "far">) {
     return
   }

@@ -86,3 +86,17 @@ func.func @main(%x: memref<?x8xf32>, %y: memref<4xf32>) {
   return
 }
 }
+
+// -----
+
+// An argument that is a number is the word itself.
+module @number {
+// CHECK:       llvm.func @number.main(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[TABLE:.*]]: !llvm.ptr)
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[TABLE]][0]
+// CHECK:         %[[WORD:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
+// CHECK:         memref.store %[[WORD]]
+func.func @main(%layer: i64, %x: memref<i64>) {
+  memref.store %layer, %x[] : memref<i64>
+  return
+}
+}

@@ -29,8 +29,10 @@ struct CPUPipelineOptions : mlir::PassPipelineOptions<CPUPipelineOptions> {
 
 /// Model level to entry points: forward -> init, train_step, eval_step, update_topology (or prefill and decode).
 void buildEntryPointPipeline(mlir::OpPassManager &pm);
+/// Where topologies are updated.
+enum class TopologyUpdates { Host, Device };
 /// Entry points to dispatches on memrefs, in place; ends with the contract.
-void buildKernelPipeline(mlir::OpPassManager &pm);
+void buildKernelPipeline(mlir::OpPassManager &pm, TopologyUpdates updates = TopologyUpdates::Host);
 /// Workspace and arena.
 void buildMemoryPipeline(mlir::OpPassManager &pm);
 /// Entry points to lists of calls in the LLVM dialect; the kernels that they call can be apart from then on.

@@ -226,6 +226,36 @@ def ExpandTopologyPass : Pass<"smet-expand-topology", "::mlir::ModuleOp"> {
   let dependentDialects = ["::smet::SmetDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def OutlineRoutinesPass : Pass<"smet-outline-routines", "::mlir::ModuleOp"> {
+  let summary = "topology updates move into kernel modules, for a target that computes them on the device";
+  let description = [{
+    A run's state is in the memory of a device, and so are its scores: where `smet-expand-topology` left calls of host
+    routines that update a topology (`prune`, `grow_random`, `update_topology`, `remap`), each becomes the dispatch of a
+    kernel that holds the routine; what initializes state stays a routine of the host. Names and sharing of kernels are
+    as in `smet-outline-kernels`; the layer, by which the random numbers of layers differ, is an argument.
+
+    Nothing on the host sees the result of a kernel, so that one cannot fail. A kernel of `prune` says in one more
+    output which score is NaN, having pruned nothing, as it does if the rate is bad; the entry point ends with a routine
+    that makes an error of it. No errors.
+
+    ```mlir
+    %keep = smet.routine "prune" ins(%s, %r : tensor<4xf32>, tensor<f64>) outs(%e : tensor<4xi8>) words [4, 16]
+        -> tensor<4xi8>
+    return %keep : tensor<4xi8>
+    // becomes
+    %nan0 = tensor.empty() : tensor<i64>
+    %keep, %nan = smet.dispatch @k_prune_5e884898da28::@main ins(%s, %r : ...) outs(%e, %nan0 : ...) ...
+    smet.routine "check_prune" ins(%r, %nan : tensor<f64>, tensor<i64>) outs() words []
+    return %keep : tensor<4xi8>
+    module @k_prune_5e884898da28 attributes {sym_visibility = "private"} {
+      func.func @main(%s: tensor<4xf32>, %r: tensor<f64>, %e: tensor<4xi8>, %nan0: tensor<i64>) -> ... {
+        %0:2 = smet.routine "prune" ins(%s, %r : ...) outs(%e, %nan0 : ...) words [4, 16] -> tensor<4xi8>, tensor<i64>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
+                           "::smet::SmetDialect"];
+}
+
 def SchedulePass : Pass<"smet-schedule", "::mlir::func::FuncOp"> {
   let summary = "writes of state move behind every read of its old value";
   let description = [{

@@ -31,6 +31,7 @@ struct ConvertKernelsToGPUPass : smet::impl::ConvertKernelsToGPUPassBase<Convert
     populateNormGPUKernels(patterns);
     populateLinearGPUKernels(patterns);
     populateLossGPUKernels(patterns);
+    populateTopologyGPUKernels(patterns);
     if (failed(convertKernels(getOperation(), std::move(patterns), "GPU kernel")))
       signalPassFailure();
   }

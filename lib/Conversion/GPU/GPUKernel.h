@@ -87,6 +87,7 @@ void populateLayoutGPUKernels(mlir::RewritePatternSet &patterns);
 void populateNormGPUKernels(mlir::RewritePatternSet &patterns);
 void populateLinearGPUKernels(mlir::RewritePatternSet &patterns);
 void populateLossGPUKernels(mlir::RewritePatternSet &patterns);
+void populateTopologyGPUKernels(mlir::RewritePatternSet &patterns);
 
 } // namespace smet
 

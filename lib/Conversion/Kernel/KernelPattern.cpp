@@ -30,7 +30,9 @@ LogicalResult smet::convertKernels(Operation *root, RewritePatternSet patterns, 
   if (!good)
     return failure();
   walkAndApplyPatterns(root, std::move(patterns));
-  root->walk([&](KernelOpInterface op) {
+  root->walk([&](Operation *op) {
+    if (!isa<KernelOpInterface, RoutineOp>(op))
+      return;
     op->emitOpError("has no ") << lowering << " for these operand types";
     good = false;
   });

@@ -31,6 +31,7 @@ std::optional<smet_slot> slotOf(StringRef routine) {
       .Case("grow_random", SMET_SLOT_GROW_RANDOM)
       .Case("update_topology", SMET_SLOT_UPDATE_TOPOLOGY)
       .Case("remap", SMET_SLOT_REMAP)
+      .Case("check_prune", SMET_SLOT_CHECK_PRUNE)
       .Default(std::nullopt);
 }
 
@@ -98,19 +99,19 @@ private:
     auto kernel = module.lookupSymbol<ModuleOp>(op.getKernel().getRootReference());
     auto main = kernel ? kernel.lookupSymbol<func::FuncOp>(names::kernelMain) : nullptr;
     if (!main || op.getKernel().getLeafReference() != names::kernelMain ||
-        !llvm::all_of(main.getArgumentTypes(), llvm::IsaPred<MemRefType>))
-      return op.emitError("smet-lower-entry-points: ")
-             << op.getKernel()
-             << " is no func.func @main on memrefs in a kernel module; kernels are lowered after their callers";
+        !llvm::all_of(main.getArgumentTypes(), [](Type type) { return isa<MemRefType>(type) || type.isInteger(64); }))
+      return op.emitError("smet-lower-entry-points: ") << op.getKernel()
+                                                       << " is no func.func @main on memrefs and i64 in a kernel "
+                                                          "module; kernels are lowered after their callers";
     // The op's verifier has compared the operands with main's arguments.
     SmallVector<int64_t> words;
     for (auto [operand, type] : llvm::zip_equal(op->getOperands(), main.getArgumentTypes())) {
       if (failed(appendPlace(op, operand, words)))
         return failure();
-      auto given = cast<MemRefType>(operand.getType()), wanted = cast<MemRefType>(type);
-      for (int64_t dim = 0; dim < wanted.getRank(); ++dim)
+      auto wanted = dyn_cast<MemRefType>(type);
+      for (int64_t dim = 0; wanted && dim < wanted.getRank(); ++dim)
         if (wanted.isDynamicDim(dim))
-          words.push_back(given.getDimSize(dim));
+          words.push_back(cast<MemRefType>(operand.getType()).getDimSize(dim));
     }
     Location loc = op.getLoc();
     trace(loc, calls++);
@@ -169,7 +170,13 @@ private:
     return host;
   }
 
+  /// Where an array lies; a number as it is.
   LogicalResult appendPlace(Operation *op, Value operand, SmallVectorImpl<int64_t> &words) {
+    APInt number;
+    if (operand.getType().isInteger(64) && matchPattern(operand, m_ConstantInt(&number))) {
+      words.push_back(number.getSExtValue());
+      return success();
+    }
     auto offset = offsetOf(operand);
     if (failed(offset))
       return op->emitError("smet-lower-entry-points: operand of type ")

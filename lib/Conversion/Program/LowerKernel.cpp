@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  /// Builds the memrefs of main from the table and moves its body behind them.
+  /// Builds the arguments of main from the table and moves its body behind them.
   LogicalResult lowerMain(func::FuncOp main) {
     Location loc = main.getLoc();
     b.setInsertionPoint(main);
@@ -74,10 +74,14 @@ private:
     int32_t word = 0;
     SmallVector<Value> arguments;
     for (Type argument : main.getArgumentTypes()) {
+      if (argument.isInteger(64)) {
+        arguments.push_back(loadWord(loc, word++));
+        continue;
+      }
       auto memref = dyn_cast<MemRefType>(argument);
       if (!memref || !memref.getLayout().isIdentity() || memref.getMemorySpace() || !converter.convertType(memref) ||
           llvm::any_of(memref.getShape().drop_front(memref.getRank() ? 1 : 0), ShapedType::isDynamic))
-        return main.emitError("smet-lower-kernel: arguments must be contiguous memrefs with static inner sizes, got ")
+        return main.emitError("smet-lower-kernel: arguments must be i64 or contiguous memrefs with static inner sizes, got ")
                << argument;
       arguments.push_back(buildMemRef(loc, memref, word));
     }

@@ -37,6 +37,15 @@ bool Kernel::run(const std::string &entry) {
   return outcome && *outcome == rt::Outcome::Ok;
 }
 
+std::string Kernel::error(const std::string &entry) {
+  if (!instance)
+    return "";
+  auto outcome = instance->run(entry);
+  if (outcome)
+    ADD_FAILURE() << "ran though it should have failed";
+  return outcome ? "" : outcome.error().message;
+}
+
 std::string test::nameOf(const testing::TestParamInfo<Target> &info) {
   switch (info.param) {
   case Target::Reference:

@@ -48,6 +48,8 @@ public:
   }
   /// Runs an entry point; returns whether the loss was finite.
   bool run(const std::string &entry = "main");
+  /// Runs an entry point that must fail; returns the message.
+  std::string error(const std::string &entry = "main");
 
   const rt::Manifest &manifest() const { return instance->manifest(); }
   bool valid() const { return instance != nullptr; }

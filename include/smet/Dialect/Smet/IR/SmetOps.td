@@ -410,8 +410,8 @@ def Smet_DispatchOp : Smet_CallLikeOp<"dispatch", [DeclareOpInterfaceMethods<Sym
   let summary = "call of an outlined kernel, destination style";
   let description = [{
     `smet-outline-kernels` moves every kernel op into a function of its own; this is the call. Operands are whole
-    arrays; the kernel's types may have `?` where the operand's size is known. It bufferizes in place on its inits,
-    where a plain call of a function without a body would copy them. `work` says what the kernel computes and how much
+    arrays, or i64 constants of the program; the kernel's types may have `?` where the operand's size is known. It
+    bufferizes in place on its inits, where a plain call of a function without a body would copy them. `work` says what the kernel computes and how much
     it has to do; it ends up in the program's manifest, for profiles.
 
     ```mlir
@@ -441,14 +441,15 @@ def Smet_RoutineOp : Smet_CallLikeOp<"routine"> {
   let summary = "call of a host routine of the runtime (runtime/program/Abi.h), destination style";
   let description = [{
     `smet-expand-topology` makes it of the topology ops, on the topology's arrays. `name` is the routine's, operands and
-    `words` are its table in Abi.h's order.
+    `words` are its table in Abi.h's order. In a kernel module it is what `smet-outline-routines` left to the device: a
+    word that is data is an input of type i64 then, behind the others.
 
     ```mlir
     %keep = smet.routine "prune" ins(%score, %rate : tensor<4xf32>, tensor<f64>) outs(%e : tensor<4xi8>) words [4, 8]
         -> tensor<4xi8>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Variadic<AnyArray>:$inputs, Variadic<AnyArray>:$inits, DenseI64ArrayAttr:$words);
+  let arguments = (ins StrAttr:$name, Variadic<AnyTypeOf<[AnyArray, I64]>>:$inputs, Variadic<AnyArray>:$inits, DenseI64ArrayAttr:$words);
   let assemblyFormat = [{
     $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` ($inits^ `:` type($inits))? `)` `words` $words
     attr-dict (`->` type($results)^)?
