@@ -32,3 +32,23 @@ func.func @init(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = smet.routine "fill" ins() outs(%x : tensor<4xf32>) words [16, 0] -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// Layers differ in the layer, which is an argument.
+// CHECK-LABEL: func.func @grow(
+// CHECK:         %[[L3:.*]] = arith.constant 3 : i64
+// CHECK:         smet.dispatch @[[GROW:k_grow_random_[0-9a-f]*]]::@main ins({{.*}}, %[[L3]] : tensor<5xi32>, tensor<4xi16>, tensor<4xi8>, tensor<i64>, tensor<i64>, i64)
+// CHECK:         %[[L7:.*]] = arith.constant 7 : i64
+// CHECK:         smet.dispatch @[[GROW]]::@main ins({{.*}}, %[[L7]] :
+// CHECK:       module @[[GROW]]
+// CHECK:         smet.routine "grow_random" ins(%arg0, %arg1, %arg2, %arg3, %arg4, %arg5 : {{.*}}, i64) outs(%arg6 : tensor<4xi32>) words [64, 64, 16, 16, 4, 0, 1]
+// CHECK-NOT:   module @
+func.func @grow(%p: tensor<5xi32>, %c: tensor<4xi16>, %keep: tensor<4xi8>, %seed: tensor<i64>, %update: tensor<i64>,
+                %e: tensor<4xi32>, %e1: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %r = smet.routine "grow_random" ins(%p, %c, %keep, %seed, %update : tensor<5xi32>, tensor<4xi16>, tensor<4xi8>, tensor<i64>, tensor<i64>)
+      outs(%e : tensor<4xi32>) words [64, 64, 16, 16, 4, 3, 1] -> tensor<4xi32>
+  %r1 = smet.routine "grow_random" ins(%p, %c, %keep, %seed, %update : tensor<5xi32>, tensor<4xi16>, tensor<4xi8>, tensor<i64>, tensor<i64>)
+      outs(%e1 : tensor<4xi32>) words [64, 64, 16, 16, 4, 7, 1] -> tensor<4xi32>
+  return %r, %r1 : tensor<4xi32>, tensor<4xi32>
+}

@@ -131,7 +131,7 @@ def LowerEntryPointsPass : Pass<"smet-lower-entry-points", "::mlir::ModuleOp"> {
 
     Requires: `smet-plan-memory` before, `smet-lower-kernel` not yet (the table has the sizes that a kernel's types
     leave open). Errors: another signature or several blocks; an op that is no dispatch, routine or check; an operand
-    that is no view of the arena at a constant place; a routine that the runtime does not have.
+    that is neither a view of the arena at a constant place nor an i64 constant; a routine that the runtime does not have.
 
     ```mlir
     func.func @f(%arena: memref<256xi8>) {
