@@ -132,6 +132,7 @@ void smet::buildGPUToNVVMPipeline(OpPassManager &gpuModule) {
   gpuModule.addPass(arith::createArithExpandOpsPass());
   gpuModule.addPass(createSCFToControlFlowPass());
   gpuModule.addPass(createConvertVectorToLLVMPass());
+  gpuModule.addPass(createConvertNVGPUToNVVMPass());
   ConvertGpuOpsToNVVMOpsOptions nvvm;
   nvvm.useBarePtrCallConv = true;
   gpuModule.addPass(createConvertGpuOpsToNVVMOps(nvvm));

@@ -248,7 +248,8 @@ def ConvertKernelsToGPUPass : Pass<"smet-convert-kernels-to-gpu", "::mlir::Modul
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def OutlineLaunchesPass : Pass<"smet-outline-launches", "::mlir::ModuleOp"> {
@@ -279,7 +280,7 @@ def OutlineLaunchesPass : Pass<"smet-outline-launches", "::mlir::ModuleOp"> {
           ...
     ```
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertMathToIntrinsicsPass : Pass<"smet-convert-math-to-intrinsics"> {

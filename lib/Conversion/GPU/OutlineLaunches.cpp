@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Utils/GPUUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -46,6 +47,9 @@ private:
     gpu::GPUFuncOp kernel = outlineKernelFunc(launch, name, operands);
     device.getBody()->push_back(kernel);
     OpBuilder b(launch);
+    // For the widest accesses, whatever the elements are.
+    for (unsigned i = 0; i < kernel.getNumWorkgroupAttributions(); ++i)
+      kernel.setWorkgroupAttributionAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
     auto symbol = SymbolRefAttr::get(device.getNameAttr(), FlatSymbolRefAttr::get(kernel.getNameAttr()));
     gpu::LaunchFuncOp::create(b, launch.getLoc(), symbol, launch.getGridSizeOperandValues(),
                               launch.getBlockSizeOperandValues(), launch.getDynamicSharedMemorySize(), operands);

@@ -1,12 +1,13 @@
-//===- SddmmKernels.cpp - SDDMM by SIMT, alone and with the optimizer -----===//
+//===- SddmmKernels.cpp - SDDMM, alone and with the optimizer -------------===//
 //
-// A warp has a part of a block of at most 4 x 4 weights: its lanes go over the tokens, 16 bytes of each row, with the
-// part's products in registers, and their sums meet by shuffles. Then a lane has a weight: its gradient goes to memory
-// or straight into the optimizer.
+// By SIMT, where tensor cores do not serve, a warp has a part of a block of at most 4 x 4 weights: its lanes go over
+// the tokens, 16 bytes of each row, with the part's products in registers, and their sums meet by shuffles. Then a lane
+// has a weight. Its gradient goes to memory or straight into the optimizer.
 //
 //===----------------------------------------------------------------------===//
 #include "AdamKernels.h"
-#include "smet/Conversion/Topology.h"
+#include "Sddmm.h"
+#include "TensorCores.h"
 
 using namespace mlir;
 using namespace smet;
@@ -15,21 +16,22 @@ namespace {
 
 using Compare = KernelBuilder::Compare;
 
-class Sddmm {
+class SimtSddmm {
 public:
-  Sddmm(GPUBuilder &k, TopologyType type, const TopologyArrays &arrays, Activation x, Activation dy)
-      : k(k), type(type), walk(rowWalk(type, arrays)), x(x), dy(dy), rows(divisorUpTo(type.getBlockRows(), 4)),
+  SimtSddmm(GPUBuilder &k, const Sddmm &sddmm)
+      : k(k), type(sddmm.type), walk(sddmm.walk), x(sddmm.x), dy(sddmm.dy), rows(divisorUpTo(type.getBlockRows(), 4)),
         columns(divisorUpTo(type.getBlockCols(), 4)) {}
 
-  /// finish(slot, r, c, gradient) on a thread for every weight.
-  void emit(Val slots, function_ref<void(Val, Val, Val, Val)> finish) const {
+  void emit(Val slots, TakeGradient take) const {
     int64_t across = type.getBlockCols() / columns, parts = type.getBlockRows() / rows * across;
     k.forEachWarp(slots * parts, [&](Val item, Val lane) {
       Val slot = item / k.index(parts), part = item % k.index(parts);
       Val r0 = part / k.index(across) * k.index(rows), c0 = part % k.index(across) * k.index(columns);
       Val gradient = ofLane(sums(slot, r0, c0, lane), lane);
-      k.ifThen(k.compare(Compare::lt, lane, k.index(rows * columns)),
-               [&] { finish(slot, r0 + lane / k.index(columns), c0 + lane % k.index(columns), gradient); });
+      k.ifThen(k.compare(Compare::lt, lane, k.index(rows * columns)), [&] {
+        Val r = r0 + lane / k.index(columns), c = c0 + lane % k.index(columns);
+        take(slot, (slot * k.index(type.getBlockRows()) + r) * k.index(type.getBlockCols()) + c, gradient);
+      });
     });
   }
 
@@ -76,18 +78,31 @@ private:
   int64_t rows, columns; ///< of a part
 };
 
+/// A launch of take(slot, at, gradient), on what serves best.
+void takeGradients(GPUBuilder &k, const Sddmm &sddmm, Val slots, TakeGradient take) {
+  if (fitsTensorCores(sddmm.type, {sddmm.x.memref, sddmm.dy.memref}, sddmm.x.tokens))
+    sddmmOnTensorCores(k, sddmm, slots, take);
+  else
+    SimtSddmm(k, sddmm).emit(slots, take);
+}
+
+int64_t lanesOf(Val gradient) {
+  auto vector = dyn_cast<VectorType>(gradient.type());
+  return vector ? vector.getNumElements() : 0;
+}
+
 struct SddmmKernel : GPUKernel<SddmmOp> {
   using GPUKernel::GPUKernel;
   LogicalResult emit(SddmmOp op, GPUBuilder &k) const final {
     auto arrays = topologyArrays(op.getTopology());
     Activation x = Activation::of(op.getX()), dy = Activation::of(op.getDy());
-    Value dw = op.getDvalues();
-    if (failed(arrays) || !x || !dy || !isF32OrBF16(dw))
+    if (failed(arrays) || !x || !dy || !isF32OrBF16(op.getDvalues()))
       return failure();
-    Sddmm sddmm(k, op.getTopology().getType(), *arrays, x, dy);
-    sddmm.emit(k.size(dw, 0), [&](Val slot, Val r, Val c, Val gradient) {
-      Vals at{slot, r, c};
-      k.store(op.getAccumulate() ? gradient + k.load(dw, at) : gradient, dw, at);
+    TopologyType type = op.getTopology().getType();
+    Value dw = k.flatten(op.getDvalues()).get();
+    takeGradients(k, {type, rowWalk(type, *arrays), x, dy}, k.size(op.getDvalues(), 0), [&](Val, Val at, Val gradient) {
+      int64_t lanes = lanesOf(gradient);
+      k.storePiece(op.getAccumulate() ? gradient + k.loadPiece(dw, at, lanes) : gradient, dw, at, lanes);
     });
     return success();
   }
@@ -104,18 +119,19 @@ struct SddmmAdamKernel : GPUKernel<SddmmAdamOp> {
     CommonOfStep common(k, op.getAdamw(), op.getLr(), op.getStep(), densityFor(k, op.getAdamw(), type, op.getValues()),
                         /*countsAge=*/true);
     Value w = k.flatten(op.getValues()).get(), m = k.flatten(op.getM()).get(), v = k.flatten(op.getV()).get();
-    Sddmm sddmm(k, type, *arrays, x, dy);
-    sddmm.emit(k.size(op.getValues(), 0), [&](Val slot, Val r, Val c, Val gradient) {
-      AdamEmitter adam = common.emitter();
-      AdamEmitter::Factors factors;
-      adam.advance(k.load(op.getAge(), {slot}), factors);
-      Val at = slot * k.index(type.getBlockSize()) + r * k.index(type.getBlockCols()) + c;
-      Val newW = k.load(w, {at}), newM = k.load(m, {at}), newV = k.load(v, {at});
-      adam.update(factors, gradient, newW, newM, newV);
-      adam.storeWeights(newW, at, w);
-      k.store(newM, m, {at});
-      k.store(newV, v, {at});
-    });
+    takeGradients(k, {type, rowWalk(type, *arrays), x, dy}, k.size(op.getValues(), 0),
+                  [&](Val slot, Val at, Val gradient) {
+                    int64_t lanes = lanesOf(gradient);
+                    AdamEmitter adam = common.emitter();
+                    AdamEmitter::Factors factors;
+                    adam.advance(k.load(op.getAge(), {slot}), factors);
+                    auto load = [&](Value array) { return k.loadPiece(array, at, lanes); };
+                    Val newW = load(w), newM = load(m), newV = load(v);
+                    adam.update(factors, gradient, newW, newM, newV);
+                    adam.storeWeights(newW, at, w);
+                    k.storePiece(newM, m, at, lanes);
+                    k.storePiece(newV, v, at, lanes);
+                  });
     makeOlder(k, common, op.getAge());
     return success();
   }

@@ -145,10 +145,16 @@ Val KernelBuilder::toElement(Val value, Type element) {
   return toBF16(round(value, half));
 }
 
+template <typename OpT> static void align(OpT op, int64_t alignment) {
+  int64_t bytes = op.getVectorType().getNumElements() * op.getVectorType().getElementTypeBitWidth() / 8;
+  if (alignment)
+    op.setAlignment(std::min<int64_t>(alignment, llvm::bit_floor<uint64_t>(bytes)));
+}
+
 void KernelBuilder::storeStochastic(Val value, Val random, Value memref, Vals indices) {
   Val rounded = toBF16(round(value, bitAnd(random, integer(0xffff, random.type()))));
   if (isa<VectorType>(rounded.type()))
-    vector::StoreOp::create(b, loc, rounded.get(), memref, indexValues(indices));
+    align(vector::StoreOp::create(b, loc, rounded.get(), memref, indexValues(indices)), alignment);
   else
     memref::StoreOp::create(b, loc, rounded.get(), memref, indexValues(indices));
 }
@@ -164,12 +170,6 @@ void KernelBuilder::store(Val value, Value memref, Vals indices) {
 void KernelBuilder::prefetch(Value memref, Vals indices) {
   memref::PrefetchOp::create(b, loc, memref, indexValues(indices), /*isWrite=*/false, /*localityHint=*/2,
                              /*isDataCache=*/true);
-}
-
-template <typename OpT> static void align(OpT op, int64_t alignment) {
-  int64_t bytes = op.getVectorType().getNumElements() * op.getVectorType().getElementTypeBitWidth() / 8;
-  if (alignment)
-    op.setAlignment(std::min<int64_t>(alignment, llvm::bit_floor<uint64_t>(bytes)));
 }
 
 Val KernelBuilder::loadVector(Value memref, Vals indices, int64_t lanes) {

@@ -1,6 +1,7 @@
 //===- ProductImagesTest.cpp - sparse products as images for GPUs ---------===//
 //
-// ptxas takes every kernel, none spills, and activations are read 16 bytes at a time.
+// ptxas takes every kernel, none spills, and activations are read 16 bytes at a time. Blocks of bf16 from 16 x 16 on go
+// through tensor cores.
 //
 //===----------------------------------------------------------------------===//
 #include "Images.h"
@@ -27,7 +28,7 @@ std::vector<Product> products() {
   std::vector<Product> all;
   for (const char *chip : {"sm_80", "sm_90a"})
     for (const char *type : {"f32", "bf16"})
-      for (auto [rows, cols] : {std::pair{1, 1}, {1, 16}, {16, 1}, {4, 4}, {16, 16}, {3, 5}, {32, 64}})
+      for (auto [rows, cols] : {std::pair{1, 1}, {1, 16}, {16, 1}, {4, 4}, {16, 16}, {3, 5}, {32, 64}, {64, 64}})
         all.push_back({chip, type, rows, cols});
   return all;
 }
@@ -45,10 +46,15 @@ struct ProductImages : testing::TestWithParam<Product> {
              const std::string &attributes = "") {
     auto kernels = compileImages({{"module", entry(op, inputs, {init}, attributes)}}, p.chip);
     expectNoSpills(kernels);
-    bool isWide = std::ranges::any_of(kernels, [&](const rt::KernelReport &k) {
-      return k.callee.starts_with("k_smet") && k.globalLoads.contains(16);
-    });
-    EXPECT_TRUE(isWide) << op;
+    auto any = [&](auto has) {
+      return std::ranges::any_of(kernels,
+                                 [&](const rt::KernelReport &k) { return k.callee.starts_with("k_smet") && has(k); });
+    };
+    EXPECT_TRUE(any([](const rt::KernelReport &k) { return k.globalLoads.contains(16) || k.asyncCopies.contains(16); }))
+        << op;
+    bool onTensorCores = p.type == "bf16" && p.blockRows % 16 == 0 && p.blockCols % 16 == 0;
+    EXPECT_EQ(any([](const rt::KernelReport &k) { return k.mma > 0 && k.asyncCopies.contains(16); }), onTensorCores)
+        << op;
   }
 };
 

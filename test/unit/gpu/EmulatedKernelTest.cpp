@@ -4,19 +4,14 @@
 // loops; bugs are planted in the text of the kernel, and must be reported with the line that they are in.
 //
 //===----------------------------------------------------------------------===//
+#include "EmulatedKernel.h"
+
 #include "runtime/cpu/BF16.h"
-#include "runtime/emulator/Emulator.h"
-#include "runtime/program/Abi.h"
-#include "test/unit/support/CompileGPUText.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <dlfcn.h>
-#include <filesystem>
-#include <unistd.h>
 
 using namespace smet::rt;
+using smet::test::EmulatedKernel, smet::test::replaced;
 using testing::HasSubstr;
 
 namespace {
@@ -68,53 +63,6 @@ gpu.module @m {
     gpu.return
   }
 })";
-
-std::string replaced(std::string text, const std::string &what, const std::string &by) {
-  size_t at = text.find(what);
-  EXPECT_NE(at, std::string::npos) << what;
-  return text.replace(at, what.size(), by);
-}
-
-class EmulatedKernel : public testing::Test {
-protected:
-  void SetUp() override {
-    auto created = ThreadPool::create(2);
-    ASSERT_TRUE(created) << created.error().message;
-    pool = std::move(*created);
-  }
-  void TearDown() override {
-    if (library)
-      dlclose(library);
-    std::filesystem::remove(path);
-  }
-
-  /// Compiles `m.<name>` and runs it on the arguments.
-  Status run(const std::string &text, const std::string &name, std::array<uint32_t, 3> grid,
-             std::array<uint32_t, 3> block, EmulatorOptions options, KernelCounters *counters = nullptr) {
-    if (library)
-      dlclose(library);
-    library = nullptr;
-    if (std::string wrong = smet::test::compileGPUText(text, options.check, path); !wrong.empty())
-      return fail("{}", wrong);
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-      return fail("{}", dlerror());
-    auto *kernel = static_cast<const smet_kernel *>(dlsym(library, ("m." + name + ".kernel").c_str()));
-    if (!kernel)
-      return fail("no kernel {}", name);
-    std::vector<void *> arguments;
-    for (KernelBuffer &buffer : buffers)
-      arguments.push_back(&buffer.data);
-    KernelLaunch launch{kernel->name,         kernel->emulated, grid,    block,
-                        kernel->shared_bytes, arguments,        buffers, {kernel->sites, size_t(kernel->num_sites)}};
-    return emulate(*pool, launch, options, counters);
-  }
-
-  std::string path = std::filesystem::temp_directory_path() / fmt::format("smet-emulated-{}.so", getpid());
-  void *library = nullptr;
-  std::unique_ptr<ThreadPool> pool;
-  std::vector<KernelBuffer> buffers;
-};
 
 TEST_F(EmulatedKernel, SumsByShufflesAndSharedMemory) {
   alignas(32) float x[256], y[4];

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CPUSparse.h"
+#include "Halves.h"
 #include "PlainLoops.h"
-
-#include "runtime/cpu/BF16.h"
 
 #include <limits>
 
@@ -16,28 +15,6 @@ using namespace smet::test;
 using rt::BF16;
 
 namespace {
-
-using Halves = std::vector<uint16_t>;
-
-Halves toBF16(const Floats &values) {
-  Halves bits;
-  for (float value : values)
-    bits.push_back(BF16(value).bits);
-  return bits;
-}
-
-float toFloat(uint16_t bits) {
-  BF16 half;
-  half.bits = bits;
-  return float(half);
-}
-
-Floats toFloats(const Halves &bits) {
-  Floats values;
-  for (uint16_t half : bits)
-    values.push_back(toFloat(half));
-  return values;
-}
 
 /// Whether every element is the nearest bf16 of what is expected, or its neighbour where that lies near the middle.
 void expectRounded(const Halves &found, const Doubles &expected, double tolerance = 1.0 / 256) {
