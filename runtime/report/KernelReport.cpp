@@ -107,6 +107,13 @@ Expected<std::vector<KernelReport>> readKernelReports(const std::filesystem::pat
 // The model
 //===----------------------------------------------------------------------===//
 
+std::map<int64_t, int64_t> KernelReport::loads() const {
+  std::map<int64_t, int64_t> all = globalLoads;
+  for (auto [width, count] : asyncCopies)
+    all[width] += count;
+  return all;
+}
+
 std::optional<double> occupancy(const KernelReport &kernel, const GPU &gpu) {
   if (!kernel.assembled || kernel.threads < 1)
     return std::nullopt;
@@ -188,18 +195,20 @@ static std::string widthsText(const std::map<int64_t, int64_t> &counts) {
 std::string reportText(const Manifest &manifest, const std::vector<KernelReport> &kernels, const GPU &gpu) {
   std::string text = fmt::format("{} kernels for {}; occupancy and times are those of an {}\n\n", kernels.size(),
                                  kernels.front().chip, gpu.name);
-  text += fmt::format("{:<44} {:>7} {:>9} {:>8} {:>7} {:>9} {:>4}  {:<30} {}\n", "kernel", "threads", "registers",
-                      "shared B", "spill B", "occupancy", "mma", "loads", "stores");
+  size_t nameWidth = 0, loadsWidth = 0;
+  for (const KernelReport &k : kernels) {
+    nameWidth = std::max(nameWidth, k.kernel.size());
+    loadsWidth = std::max(loadsWidth, widthsText(k.loads()).size());
+  }
+  text += fmt::format("{:<{}} {:>7} {:>9} {:>8} {:>7} {:>9} {:>4}  {:<{}}  {}\n", "kernel", nameWidth, "threads",
+                      "registers", "shared B", "spill B", "occupancy", "mma", "loads", loadsWidth, "stores");
   for (const KernelReport &k : kernels) {
     auto known = [&](int64_t value) { return k.assembled ? std::to_string(value) : "?"; };
     auto share = occupancy(k, gpu);
-    std::map<int64_t, int64_t> loads = k.globalLoads;
-    for (auto [width, count] : k.asyncCopies)
-      loads[width] += count;
-    text +=
-        fmt::format("{:<44} {:>7} {:>9} {:>8} {:>7} {:>9} {:>4}  {:<30} {}\n", k.kernel, k.threads, known(k.registers),
-                    known(k.sharedBytes), known(k.spillBytes()), share ? fmt::format("{:.0f} %", 100 * *share) : "?",
-                    k.mma, widthsText(loads), widthsText(k.globalStores));
+    text += fmt::format("{:<{}} {:>7} {:>9} {:>8} {:>7} {:>9} {:>4}  {:<{}}  {}\n", k.kernel, nameWidth, k.threads,
+                        known(k.registers), known(k.sharedBytes), known(k.spillBytes()),
+                        share ? fmt::format("{:.0f} %", 100 * *share) : "?", k.mma, widthsText(k.loads()), loadsWidth,
+                        widthsText(k.globalStores));
   }
   for (const std::string &entry : manifest.entryPoints) {
     auto times = timesOf(manifest.calls.at(entry), kernels, gpu);
@@ -208,12 +217,15 @@ std::string reportText(const Manifest &manifest, const std::vector<KernelReport>
     std::vector<std::pair<std::string, CalleeTime>> sorted(times.begin(), times.end());
     std::ranges::stable_sort(sorted, std::greater{}, [](auto &item) { return item.second.seconds; });
     double total = 0;
-    for (auto &[callee, time] : sorted)
+    size_t width = 0;
+    for (auto &[callee, time] : sorted) {
       total += time.seconds;
-    text += fmt::format("\n{}: at least {:.1f} us\n{:<32} {:>6} {:>10} {:>10} {:>10} {:>10}  {}\n", entry, total * 1e6,
-                        "", "calls", "MB", "MB of L2", "GFLOP", "us", "bound by");
+      width = std::max(width, callee.size());
+    }
+    text += fmt::format("\n{}: at least {:.1f} us\n{:<{}} {:>6} {:>10} {:>10} {:>10} {:>10}  {}\n", entry, total * 1e6,
+                        "", width, "calls", "MB", "MB of L2", "GFLOP", "us", "bound by");
     for (auto &[callee, time] : sorted)
-      text += fmt::format("{:<32} {:>6} {:>10.2f} {:>10.2f} {:>10.3f} {:>10.1f}  {}\n", callee, time.calls,
+      text += fmt::format("{:<{}} {:>6} {:>10.2f} {:>10.2f} {:>10.3f} {:>10.1f}  {}\n", callee, width, time.calls,
                           double(time.sum.bytes) / 1e6, double(time.sum.cacheBytes) / 1e6, double(time.sum.flops) / 1e9,
                           time.seconds * 1e6, time.last.bound());
   }

@@ -32,6 +32,8 @@ struct KernelReport {
   int64_t localAccesses = 0, mma = 0;
 
   int64_t spillBytes() const { return spillStoreBytes + spillLoadBytes; }
+  /// From global memory, to registers or shared memory.
+  std::map<int64_t, int64_t> loads() const;
 };
 
 /// The reports in a program file, sorted by kernel. An error where the file has none: it is for another target.
