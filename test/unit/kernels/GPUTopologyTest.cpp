@@ -8,6 +8,7 @@
 
 #include "runtime/cpu/Topology.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -269,86 +270,97 @@ TEST_P(GPUTopology, RemapIsThatOfTheCPU) {
 
 INSTANTIATE_TEST_SUITE_P(Blocks, GPUTopology, testing::ValuesIn(topologies()));
 
-// Two layers of one shape: they share kernels, and draw other blocks. Errors of one leave both topologies as they are.
-TEST(GPUTopologyUpdates, AreThoseOfTheCPU) {
-  std::mt19937 rng(5);
-  Case c{40, 56, 1, 1, 1, 0.2};
-  Topology t = c.topology(rng);
-  std::string slots = std::to_string(t.nnz()), values = tensorType({t.nnz(), 1, 1}), score = tensorType({t.nnz()});
-  std::string map = tensorType({t.nnz()}, "i32"), keep = tensorType({t.nnz()}, "i8"),
-              age = tensorType({t.nnz()}, "i16");
-  std::string parameters, results, returned, types, body;
+namespace {
+
+/// The updates of two layers of one topology, whose scores are inputs.
+std::string updatesOfTwoLayers(const Topology &t) {
+  std::string values = tensorType({t.nnz(), 1, 1}), age = tensorType({t.nnz()}, "i16"), parameters, results, returned,
+              types, body;
   auto argument = [&](const std::string &name, const std::string &type, const std::string &role) {
     bool isWritten = role != "input";
-    parameters += (parameters.empty() ? "%" : ", %") + name + ": " + type + " {smet.name = \"" + name +
-                  "\", smet.role = \"" + role + "\", bufferization.writable = " + (isWritten ? "true}" : "false}");
+    parameters += fmt::format("{}%{}: {} {{smet.name = \"{}\", smet.role = \"{}\", bufferization.writable = {}}}",
+                              parameters.empty() ? "" : ", ", name, type, name, role, isWritten);
     if (!isWritten)
       return;
-    std::string comma = results.empty() ? "" : ", ";
-    results += comma + type + " {smet.name = \"" + name + "\"}";
-    returned += comma + "%new_" + name;
+    const char *comma = results.empty() ? "" : ", ";
+    results += fmt::format("{}{} {{smet.name = \"{}\"}}", comma, type, name);
+    returned += fmt::format("{}%new_{}", comma, name);
     types += comma + type;
   };
   argument("rate", scalar("f64"), "input");
   argument("seed", scalar("i64"), "input");
   argument("update", scalar("i64"), "input");
-  for (std::string n : {"0", "1"}) {
-    argument("score" + n, score, "input");
-    argument("t" + n, t.type(), "topology");
-    argument("w" + n, values, "state");
-    argument("age" + n, age, "state");
-    body += "%keep" + n + " = smet.prune %t" + n + ", %score" + n + ", %rate : " + t.type() + ", " + score +
-            ", tensor<f64> -> " + keep + "\n%grown" + n + " = smet.grow <random> %t" + n + ", %keep" + n +
-            ", %seed, %update {layer = " + n + "} : " + t.type() + ", " + keep + ", tensor<i64>, tensor<i64> -> " +
-            map + "\n%new_t" + n + ", %map" + n + " = smet.update_topology %t" + n + ", %keep" + n + ", %grown" + n +
-            " : " + t.type() + ", " + keep + ", " + map + " -> " + map + "\n%new_w" + n + " = smet.remap %map" + n +
-            ", %w" + n + " : " + map + ", " + values + "\n%new_age" + n + " = smet.remap %map" + n + ", %age" + n +
-            " : " + map + ", " + age + "\n";
+  for (int layer : {0, 1}) {
+    std::string l = std::to_string(layer);
+    argument("score" + l, tensorType({t.nnz()}), "input");
+    argument("t" + l, t.type(), "topology");
+    argument("w" + l, values, "state");
+    argument("age" + l, age, "state");
+    body += fmt::format(R"(
+      %keep{0} = smet.prune %t{0}, %score{0}, %rate : {1}, tensor<{2}xf32>, tensor<f64> -> tensor<{2}xi8>
+      %grown{0} = smet.grow <random> %t{0}, %keep{0}, %seed, %update {{layer = {0}}}
+          : {1}, tensor<{2}xi8>, tensor<i64>, tensor<i64> -> tensor<{2}xi32>
+      %new_t{0}, %map{0} = smet.update_topology %t{0}, %keep{0}, %grown{0}
+          : {1}, tensor<{2}xi8>, tensor<{2}xi32> -> tensor<{2}xi32>
+      %new_w{0} = smet.remap %map{0}, %w{0} : tensor<{2}xi32>, {3}
+      %new_age{0} = smet.remap %map{0}, %age{0} : tensor<{2}xi32>, {4})",
+                        layer, t.type(), t.nnz(), values, age);
   }
-  std::string text = "func.func @main(" + parameters + ") -> (" + results + ") {\n" + body + "return " + returned +
-                     " : " + types + "\n}\n";
+  return fmt::format("func.func @main({}) -> ({}) {{{}\n  return {} : {}\n}}\n", parameters, results, body, returned,
+                     types);
+}
+
+void expectSameState(Kernel &a, Kernel &b) {
+  for (std::string layer : {"0", "1"}) {
+    EXPECT_EQ(a.get<float>("w" + layer), b.get<float>("w" + layer));
+    EXPECT_EQ(a.get<uint16_t>("age" + layer), b.get<uint16_t>("age" + layer));
+    for (std::string array : {".positions", ".t_positions", ".t_perm"})
+      EXPECT_EQ(a.get<int32_t>("t" + layer + array), b.get<int32_t>("t" + layer + array)) << array;
+    for (std::string array : {".coordinates", ".t_coordinates"})
+      EXPECT_EQ(a.get<uint16_t>("t" + layer + array), b.get<uint16_t>("t" + layer + array)) << array;
+  }
+}
+
+} // namespace
+
+// Layers of one shape share kernels, and draw other blocks. After an error everything is as it was.
+TEST(GPUTopologyUpdates, AreThoseOfTheCPU) {
+  std::mt19937 rng(5);
+  Topology t = Case{40, 56, 1, 1, 1, 0.2}.topology(rng);
+  std::string text = updatesOfTwoLayers(t);
   Kernel cpu(text, Target::CPU), gpu(text, Target::GPU, 2);
+  auto forBoth = [&](auto &&body) {
+    body(cpu);
+    body(gpu);
+  };
   Floats w(t.nnz());
   std::iota(w.begin(), w.end(), 1);
-  std::vector<uint16_t> ages(w.begin(), w.end());
-  for (Kernel *kernel : {&cpu, &gpu}) {
-    kernel->set<int64_t>("seed", {17});
-    kernel->set<double>("rate", {0.3});
-    for (std::string n : {"0", "1"}) {
-      t.fill(*kernel, "t" + n);
-      kernel->set("w" + n, w);
-      kernel->set("age" + n, ages);
+  forBoth([&](Kernel &kernel) {
+    kernel.set<int64_t>("seed", {17});
+    kernel.set<double>("rate", {0.3});
+    for (std::string layer : {"0", "1"}) {
+      t.fill(kernel, "t" + layer);
+      kernel.set("w" + layer, w);
+      kernel.set("age" + layer, std::vector<uint16_t>(w.begin(), w.end()));
     }
-  }
-  auto compare = [&] {
-    for (std::string n : {"0", "1"}) {
-      EXPECT_EQ(gpu.get<float>("w" + n), cpu.get<float>("w" + n));
-      EXPECT_EQ(gpu.get<uint16_t>("age" + n), cpu.get<uint16_t>("age" + n));
-      for (std::string array : {".positions", ".t_positions", ".t_perm"})
-        EXPECT_EQ(gpu.get<int32_t>("t" + n + array), cpu.get<int32_t>("t" + n + array)) << array;
-      for (std::string array : {".coordinates", ".t_coordinates"})
-        EXPECT_EQ(gpu.get<uint16_t>("t" + n + array), cpu.get<uint16_t>("t" + n + array)) << array;
-    }
-  };
+  });
   for (int64_t update : {1, 2, 3}) {
-    for (std::string n : {"0", "1"}) {
-      auto scores = randomVector<float>(t.nnz(), rng);
-      for (Kernel *kernel : {&cpu, &gpu})
-        kernel->set("score" + n, scores);
-    }
-    for (Kernel *kernel : {&cpu, &gpu}) {
-      kernel->set<int64_t>("update", {update});
-      ASSERT_TRUE(kernel->run());
-    }
-    compare();
+    Floats scores[] = {randomVector<float>(t.nnz(), rng), randomVector<float>(t.nnz(), rng)};
+    forBoth([&](Kernel &kernel) {
+      kernel.set("score0", scores[0]);
+      kernel.set("score1", scores[1]);
+      kernel.set<int64_t>("update", {update});
+      ASSERT_TRUE(kernel.run());
+    });
+    expectSameState(gpu, cpu);
   }
   EXPECT_NE(gpu.get<uint16_t>("t0.coordinates"), gpu.get<uint16_t>("t1.coordinates"));
   Floats bad(t.nnz(), 1.0f);
   bad[3] = NAN;
-  for (Kernel *kernel : {&cpu, &gpu}) {
-    kernel->set("score0", bad);
-    kernel->set("score1", bad);
-  }
+  forBoth([&](Kernel &kernel) {
+    kernel.set("score0", bad);
+    kernel.set("score1", bad);
+  });
   EXPECT_EQ(gpu.error(), cpu.error());
-  compare();
+  expectSameState(gpu, cpu);
 }

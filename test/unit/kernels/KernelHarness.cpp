@@ -129,13 +129,15 @@ Topology Topology::ofMask(int64_t rows, int64_t cols, int64_t blockRows, int64_t
         t.coordinates.push_back(j);
     t.positions.push_back(t.coordinates.size());
   }
+  std::vector<std::vector<int32_t>> slotsOf(colBlocks);
+  for (int64_t slot = 0; slot < t.nnz(); ++slot)
+    slotsOf[t.coordinates[slot]].push_back(slot);
   t.tPositions.push_back(0);
-  for (int64_t j = 0; j < colBlocks; ++j) {
-    for (int64_t slot = 0; slot < t.nnz(); ++slot)
-      if (t.coordinates[slot] == j) {
-        t.tCoordinates.push_back(t.block(slot).first);
-        t.tPerm.push_back(slot);
-      }
+  for (const std::vector<int32_t> &slots : slotsOf) {
+    for (int32_t slot : slots) {
+      t.tCoordinates.push_back(t.block(slot).first);
+      t.tPerm.push_back(slot);
+    }
     t.tPositions.push_back(t.tPerm.size());
   }
   return t;

@@ -171,7 +171,7 @@ def Smet_SddmmAdamOp : Smet_KernelOp<"sddmm_adam", ["topology", "x", "dy", "lr",
 }
 
 //===----------------------------------------------------------------------===//
-// Topology: a kernel for the score, host routines of the runtime for the rest (their results are in place)
+// Topology: a kernel for the score, routines for the rest (their results are in place), which are kernels on a device
 //===----------------------------------------------------------------------===//
 
 def Smet_ScoreOp : Smet_KernelOp<"score", ["values"], ["score"], [], [0, 1]> {
