@@ -8,6 +8,11 @@
 
 namespace smet::rt {
 
+Status Device::read(void *host, const void *array, int64_t bytes) {
+  std::memcpy(host, array, size_t(bytes));
+  return {};
+}
+
 void leaveMessage(smet_context &context, std::string_view message) {
   context.error[message.copy(context.error, size_t(context.error_size) - 1)] = 0;
 }
@@ -20,8 +25,8 @@ Context::Context(ThreadPool &pool, Sgemm sgemm) : thePool(&pool) {
   table.launch = [](smet_context *context, const smet_kernel *kernel, const smet_launch *launch) {
     Context::of(context).launch(*kernel, *launch);
   };
-  table.read = [](smet_context *, void *host, const void *array, int64_t bytes) {
-    std::memcpy(host, array, size_t(bytes)); // this arena is the host's, and a launch ends when it is done
+  table.read = [](smet_context *context, void *host, const void *array, int64_t bytes) {
+    Context::of(context).read(host, array, bytes);
   };
   setRoutines(table);
   table.error = error.data();
@@ -38,19 +43,48 @@ Expected<std::unique_ptr<Context>> Context::create(ThreadPool &pool) {
 void Context::launch(const smet_kernel &kernel, const smet_launch &launch) {
   if (failed)
     return;
-  Status done = theDevice ? theDevice->launch(kernel, launch, *thePool)
-                          : fail("kernel '{}' is for a GPU, and there is none", kernel.name);
+  note(theDevice ? theDevice->launch(kernel, launch, *thePool)
+                 : fail("kernel '{}' is for a GPU, and there is none", kernel.name));
+}
+
+/// What could not be read is zeros.
+void Context::read(void *host, const void *array, int64_t bytes) {
+  std::memset(host, 0, size_t(bytes));
+  if (!theDevice)
+    std::memcpy(host, array, size_t(bytes));
+  else if (!failed)
+    note(theDevice->read(host, array, bytes));
+}
+
+/// A call has ended when what it launched has.
+void Context::mark(int64_t call) {
+  if (theDevice && !failed)
+    note(theDevice->finish());
+  theTrace->mark(call);
+}
+
+void Context::note(const Status &done) {
   if (done)
     return;
   failed = true;
   leaveMessage(table, done.error().message);
 }
 
+Expected<char *> Context::toHost(char *arena, std::span<const int64_t> offsets) {
+  if (failed)
+    return fail("{}", message());
+  if (!theDevice)
+    return arena;
+  if (Status brought = theDevice->toHost(offsets); !brought)
+    return std::unexpected(brought.error());
+  return hostArena ? hostArena : arena;
+}
+
 void Context::setTrace(Trace *trace) {
   theTrace = trace;
   table.trace = nullptr;
   if (trace)
-    table.trace = [](smet_context *context, int64_t call) { Context::of(context).theTrace->mark(call); };
+    table.trace = [](smet_context *context, int64_t call) { Context::of(context).mark(call); };
 }
 
 Context &Context::of(smet_context *context) {

@@ -18,14 +18,15 @@ namespace {
 /// Reads a routine's table from front to back.
 class Arguments {
 public:
-  Arguments(smet_context *context, char *arena, const int64_t *table)
-      : pool(Context::of(context).pool()), context(context), arena(arena), at(table) {}
+  /// `host` is where the arrays are, `arena` where the numbers are.
+  Arguments(smet_context *context, char *arena, char *host, const int64_t *table)
+      : pool(Context::of(context).pool()), context(context), arena(arena), host(host), at(table) {}
 
-  template <typename T> T *array() { return reinterpret_cast<T *>(arena + *at++); }
+  template <typename T> T *array() { return reinterpret_cast<T *>(host + *at++); }
   void *untyped() { return array<char>(); }
   template <typename T> T scalar() {
     T value;
-    context->read(context, &value, array<T>(), sizeof(T));
+    context->read(context, &value, arena + *at++, sizeof(T));
     return value;
   }
   int64_t word() { return *at++; }
@@ -39,7 +40,7 @@ public:
 
 private:
   smet_context *context;
-  char *arena;
+  char *arena, *host;
   const int64_t *at;
 };
 
@@ -172,11 +173,26 @@ Status runRemap(Arguments in) {
   return remap({slotMap, nnz}, array, in.word());
 }
 
-/// The ABI form of a routine: errors, and the lack of memory, become a status and a message.
-template <Status (*routine)(Arguments)> int32_t entry(smet_context *context, char *arena, const int64_t *table) {
+/// Runs a routine on the host. The arrays that it reads are among the first `reads` of its `operands`, those that it
+/// writes are the last `writes`.
+template <Status (*routine)(Arguments), size_t operands, size_t reads, size_t writes>
+Status runOnHost(smet_context *context, char *arena, const int64_t *table) {
+  std::span arrays(table, operands);
+  auto host = Context::of(context).toHost(arena, arrays.first(reads));
+  if (!host)
+    return std::unexpected(host.error());
+  if (Status done = routine(Arguments(context, arena, *host, table)); !done)
+    return done;
+  return Context::of(context).toDevice(arrays.last(writes));
+}
+
+/// The ABI form of a routine: errors, and the lack of memory, become a status and a message. What a routine writes into
+/// the workspace it also counts as read: other arrays may overlap the largest one there, which is what is copied.
+template <Status (*routine)(Arguments), size_t operands, size_t reads, size_t writes>
+int32_t entry(smet_context *context, char *arena, const int64_t *table) {
   Status status;
   try {
-    status = routine(Arguments(context, arena, table));
+    status = runOnHost<routine, operands, reads, writes>(context, arena, table);
   } catch (const std::bad_alloc &) {
     status = fail("out of memory during a topology update");
   }
@@ -189,16 +205,16 @@ template <Status (*routine)(Arguments)> int32_t entry(smet_context *context, cha
 } // namespace
 
 void setRoutines(smet_context &context) {
-  context.topology_init = entry<runTopologyInit>;
-  context.topology_from_mask = entry<runTopologyFromMask>;
-  context.init_normal_sparse = entry<runInitNormalSparse>;
-  context.init_normal_dense = entry<runInitNormalDense>;
-  context.fill = entry<runFill>;
-  context.prune = entry<runPrune>;
-  context.grow_random = entry<runGrowRandom>;
-  context.update_topology = entry<runUpdateTopology>;
-  context.remap = entry<runRemap>;
-  context.check_prune = entry<runCheckPrune>;
+  context.topology_init = entry<runTopologyInit, 6, 0, 5>;
+  context.topology_from_mask = entry<runTopologyFromMask, 6, 1, 5>;
+  context.init_normal_sparse = entry<runInitNormalSparse, 4, 3, 1>;
+  context.init_normal_dense = entry<runInitNormalDense, 2, 0, 1>;
+  context.fill = entry<runFill, 1, 0, 1>;
+  context.prune = entry<runPrune, 3, 3, 1>;
+  context.grow_random = entry<runGrowRandom, 6, 6, 1>;
+  context.update_topology = entry<runUpdateTopology, 8, 8, 6>;
+  context.remap = entry<runRemap, 2, 2, 1>;
+  context.check_prune = entry<runCheckPrune, 2, 0, 0>;
 }
 
 } // namespace smet::rt

@@ -26,7 +26,7 @@ Status EmulatedDevice::launch(const smet_kernel &kernel, const smet_launch &laun
     return std::unexpected((grid ? block : grid).error());
   std::vector<KernelBuffer> buffers;
   for (int64_t i = 0; i < launch.num_arguments; ++i)
-    buffers.push_back(launch.bytes[i] ? KernelBuffer{*static_cast<void **>(launch.arguments[i]), launch.bytes[i]}
+    buffers.push_back(launch.bytes[i] > 0 ? KernelBuffer{*static_cast<void **>(launch.arguments[i]), launch.bytes[i]}
                                       : KernelBuffer{nullptr, 0});
   KernelLaunch emulated{kernel.name,
                         kernel.emulated,

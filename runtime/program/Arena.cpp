@@ -45,15 +45,18 @@ int64_t &category(MemoryReport &report, const TensorInfo &t) {
 
 } // namespace
 
-Expected<Arena> Arena::create(const Manifest &manifest) {
+Expected<Arena> Arena::create(const Manifest &manifest, Use use) {
   size_t size = mappedBytes(manifest);
-  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | (use == Use::Image ? MAP_NORESERVE : 0), -1, 0);
   if (data == MAP_FAILED)
     return fail("cannot allocate the program's memory of {} bytes: {}; use a smaller model, batch or density", size,
                 std::strerror(errno));
-  // Fewer misses of the address cache; without the kernel's support it changes nothing.
-  madvise(data, size, MADV_HUGEPAGE);
-  recordAllocation("arena", int64_t(size));
+  if (use == Use::Memory) {
+    // Fewer misses of the address cache; without the kernel's support it changes nothing.
+    madvise(data, size, MADV_HUGEPAGE);
+    recordAllocation("arena", int64_t(size));
+  }
   return Arena(manifest, static_cast<char *>(data));
 }
 

@@ -27,8 +27,10 @@ template <> inline bool views<int64_t>(DType d) { return d == DType::I64; }
 
 class Arena {
 public:
+  /// Memory of a program, or the image on the host of that on a card: of it only what is touched takes memory.
+  enum class Use { Memory, Image };
   /// `manifest` must outlive the arena.
-  static Expected<Arena> create(const Manifest &manifest);
+  static Expected<Arena> create(const Manifest &manifest, Use use = Use::Memory);
   Arena(Arena &&other) noexcept;
   Arena &operator=(Arena &&) = delete;
   ~Arena();

@@ -1,12 +1,11 @@
 //===- Instance.h - a program that can run ----------------------*- C++ -*-===//
 //
-// Ties a program to its arena and to the runtime's services on the CPU.
+// Ties a program to its arena, to the runtime's services on the CPU and to the device that runs its GPU kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SMET_RUNTIME_PROGRAM_INSTANCE_H
 #define SMET_RUNTIME_PROGRAM_INSTANCE_H
 
-#include "runtime/cpu/Context.h"
 #include "runtime/emulator/EmulatedDevice.h"
 #include "runtime/program/Arena.h"
 #include "runtime/program/Profile.h"
@@ -22,7 +21,8 @@ enum class Outcome {
 
 class Instance {
 public:
-  /// Loads the program at `path`, unless this machine cannot run it; `pool` must outlive the instance.
+  /// Loads the program at `path`, unless this machine cannot run it; `pool` must outlive the instance. A program for
+  /// the target cuda runs on the first GPU.
   static Expected<std::unique_ptr<Instance>> load(const std::filesystem::path &path, ThreadPool &pool);
 
   /// Runs an entry point to its end; its calls' times are added to `profile`, if given, which is that entry point's.
@@ -32,21 +32,29 @@ public:
   ThreadPool &exchangePool(ThreadPool &pool) { return context->exchangePool(pool); }
 
   /// Where GPU kernels of a program for the target gpu-emulator run.
-  EmulatedDevice &emulator() { return device; }
+  EmulatedDevice &emulator() { return theEmulator; }
 
   const Manifest &manifest() const { return program.manifest(); }
+
+  /// The program's tensors. Of a program for the target cuda, which has them on the card, an image on the host: its
+  /// inputs are what the next run reads and its outputs what the last one wrote, others as they were copied last.
   Arena &arena() { return theArena; }
+  /// Copies tensors of the manifest from the card into the arena here, and back; nothing to do for other targets.
+  Status toHost(std::span<const TensorInfo *const> tensors);
+  Status toDevice(std::span<const TensorInfo *const> tensors);
 
 private:
-  Instance(Program program, Arena arena, std::unique_ptr<Context> context)
-      : program(std::move(program)), theArena(std::move(arena)), context(std::move(context)) {
-    this->context->setDevice(&device);
+  Instance(Program program, Arena arena, std::unique_ptr<Context> context, std::unique_ptr<Device> gpu)
+      : program(std::move(program)), theArena(std::move(arena)), context(std::move(context)), gpu(std::move(gpu)) {
+    this->context->setDevice(&device(), theArena.base());
   }
+  Device &device() { return gpu ? *gpu : theEmulator; }
 
   Program program;
   Arena theArena;
-  EmulatedDevice device;
+  EmulatedDevice theEmulator;
   std::unique_ptr<Context> context;
+  std::unique_ptr<Device> gpu; ///< null: kernels, if there are any, run on the emulator
 };
 
 } // namespace smet::rt

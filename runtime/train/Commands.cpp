@@ -259,7 +259,7 @@ Expected<int> runTrain(const fs::path &program, const TrainOptions &options) {
 }
 
 /// Opens the checkpoint, prints its warnings and fills the program's tensors, if its tokens are those of `tokenizer`.
-static Status loadInto(Instance &instance, const fs::path &folder, const Tokenizer &tokenizer, bool complete) {
+static Status openInto(Instance &instance, const fs::path &folder, const Tokenizer &tokenizer, bool complete) {
   auto checkpoint = locateCheckpoint(folder);
   if (!checkpoint)
     return std::unexpected(checkpoint.error());
@@ -272,7 +272,7 @@ static Status loadInto(Instance &instance, const fs::path &folder, const Tokeniz
         "{} was trained with another tokenizer: the same numbers stand for other pieces; give the run's own, or "
         "leave --tokenizer out",
         (*checkpoint)->path.string());
-  return loadTensors(**checkpoint, checkpointTensors(instance.manifest(), instance.arena().base()), complete);
+  return loadInto(instance, **checkpoint, complete);
 }
 
 /// Fills what is empty with what the checkpoint's run used; its config.toml is read only then.
@@ -301,7 +301,7 @@ Expected<int> runEval(const fs::path &program, EvalOptions options) {
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status ready = loadInto(instance, options.checkpoint, corpus->tokenizer, /*complete=*/true); !ready)
+  if (Status ready = openInto(instance, options.checkpoint, corpus->tokenizer, /*complete=*/true); !ready)
     return std::unexpected(ready.error());
   auto shape = batchShape(instance.manifest());
   if (!shape)
@@ -349,7 +349,7 @@ Expected<int> runGenerate(const fs::path &program, GenerateCommand command) {
   if (!loaded)
     return std::unexpected(loaded.error());
   Instance &instance = *loaded->instance;
-  if (Status ready = loadInto(instance, command.checkpoint, *tokenizer, /*complete=*/false); !ready)
+  if (Status ready = openInto(instance, command.checkpoint, *tokenizer, /*complete=*/false); !ready)
     return std::unexpected(ready.error());
   GenerateOptions options = command.options;
   for (int64_t i = 0; i < command.count; ++i) {

@@ -39,10 +39,17 @@ static Expected<std::vector<int32_t>> layerBlocks(const Manifest &manifest, cons
   return blocks;
 }
 
-Expected<ActiveBlocks> activeBlocks(const Manifest &manifest, const Arena &arena) {
+Expected<ActiveBlocks> activeBlocks(Instance &instance) {
+  const Manifest &manifest = instance.manifest();
+  std::vector<const TensorInfo *> arrays;
+  for (const TensorInfo &tensor : manifest.tensors)
+    if (tensor.name.ends_with(".topology.positions") || tensor.name.ends_with(".topology.coordinates"))
+      arrays.push_back(&tensor);
+  if (Status copied = instance.toHost(arrays); !copied)
+    return std::unexpected(copied.error());
   ActiveBlocks all;
   for (const SparseLayer &layer : manifest.layers) {
-    auto blocks = layerBlocks(manifest, arena, layer);
+    auto blocks = layerBlocks(manifest, instance.arena(), layer);
     if (!blocks)
       return std::unexpected(blocks.error());
     all.push_back(std::move(*blocks));

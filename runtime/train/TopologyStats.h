@@ -2,7 +2,7 @@
 #ifndef SMET_RUNTIME_TRAIN_TOPOLOGYSTATS_H
 #define SMET_RUNTIME_TRAIN_TOPOLOGYSTATS_H
 
-#include "runtime/program/Arena.h"
+#include "runtime/program/Instance.h"
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace smet::rt {
 /// Linear indices (block row * block columns + block column) of the active blocks of each sparse layer, ascending.
 using ActiveBlocks = std::vector<std::vector<int32_t>>;
 
-Expected<ActiveBlocks> activeBlocks(const Manifest &manifest, const Arena &arena);
+Expected<ActiveBlocks> activeBlocks(Instance &instance);
 
 int64_t countBlocks(const ActiveBlocks &blocks);
 /// Blocks active in both, over all layers.

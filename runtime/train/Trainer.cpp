@@ -25,6 +25,20 @@ Expected<std::optional<Checkpoint>> locateCheckpoint(const fs::path &folder) {
   return std::optional(std::move(*checkpoint));
 }
 
+static std::vector<const TensorInfo *> tensorsOf(std::span<const TensorView> views) {
+  std::vector<const TensorInfo *> tensors;
+  for (const TensorView &view : views)
+    tensors.push_back(view.info);
+  return tensors;
+}
+
+Status loadInto(Instance &instance, const Checkpoint &checkpoint, bool complete) {
+  auto views = checkpointTensors(instance.manifest(), instance.arena().base());
+  if (Status loaded = loadTensors(checkpoint, views, complete); !loaded)
+    return loaded;
+  return instance.toDevice(tensorsOf(views));
+}
+
 namespace {
 
 /// The program's inputs and outputs in the arena.
@@ -171,8 +185,7 @@ Status Trainer::restore(const Checkpoint &saved) {
     in.progress.note("warning: " + warning);
   if (Status same = checkSameProgram(saved); !same)
     return same;
-  auto views = checkpointTensors(in.instance.manifest(), in.instance.arena().base());
-  if (Status loaded = loadTensors(saved, views, /*complete=*/true); !loaded)
+  if (Status loaded = loadInto(in.instance, saved, /*complete=*/true); !loaded)
     return loaded;
   done = savedStep = saved.state.step;
   checkpoint = saved.path;
@@ -235,7 +248,7 @@ Status Trainer::start() {
   *tensors.seed = options.seed;
   if (auto outcome = in.instance.run("init"); !outcome)
     return std::unexpected(outcome.error());
-  auto blocks = activeBlocks(in.instance.manifest(), in.instance.arena());
+  auto blocks = activeBlocks(in.instance);
   if (!blocks)
     return std::unexpected(blocks.error());
   initial = std::move(*blocks);
@@ -273,13 +286,13 @@ bool Trainer::updatesTopology() const {
 }
 
 Status Trainer::updateTopology(nlohmann::json &record) {
-  auto before = activeBlocks(in.instance.manifest(), in.instance.arena());
+  auto before = activeBlocks(in.instance);
   *tensors.update = done / options.updateEvery;
   *tensors.pruneRate = options.prune().at(done);
   auto outcome = in.instance.run("update_topology");
   if (!outcome)
     return std::unexpected(outcome.error());
-  auto after = activeBlocks(in.instance.manifest(), in.instance.arena());
+  auto after = activeBlocks(in.instance);
   if (!before || !after)
     return std::unexpected(before ? after.error() : before.error());
   int64_t common = countCommon(*before, *after), total = std::max<int64_t>(countBlocks(initial), 1);
@@ -307,6 +320,8 @@ Status Trainer::evaluateInto(nlohmann::json &record) {
 
 Status Trainer::save() {
   auto views = checkpointTensors(in.instance.manifest(), in.instance.arena().base());
+  if (Status copied = in.instance.toHost(tensorsOf(views)); !copied)
+    return copied;
   auto saved = saveCheckpoint(options.out.text, state(), views, options.keep);
   if (!saved)
     return std::unexpected(saved.error());

@@ -49,6 +49,9 @@ Expected<TrainResult> train(const TrainInputs &inputs);
 /// The newest checkpoint of `folder`, a run or one of its step-<N> folders; nothing when there is none.
 Expected<std::optional<Checkpoint>> locateCheckpoint(const std::filesystem::path &folder);
 
+/// Fills a program's tensors from a checkpoint, as loadTensors does, wherever they are.
+Status loadInto(Instance &instance, const Checkpoint &checkpoint, bool complete);
+
 } // namespace smet::rt
 
 #endif // SMET_RUNTIME_TRAIN_TRAINER_H

@@ -286,7 +286,8 @@ private:
       Value place = onStack(loc, passed.getType());
       LLVM::StoreOp::create(b, loc, passed, place);
       places.push_back(place);
-      bytes.push_back(type ? bytesOf(loc, operand) : constant(loc, 0));
+      bytes.push_back(type ? bytesOf(loc, operand)
+                           : constant(loc, -int64_t(llvm::divideCeil(passed.getType().getIntOrFloatBitWidth(), 8))));
     }
     auto sizes = [&](gpu::KernelDim3 size) -> SmallVector<Value> {
       return {i64(loc, size.x), i64(loc, size.y), i64(loc, size.z)};
