@@ -74,8 +74,9 @@ struct smet_context {
   smet_routine init_normal_sparse;
   /// table: seed(i64) | values(f32 or bf16) | count layer std(f64 bits) is_bf16
   smet_routine init_normal_dense;
-  /// Fills with a 32-bit pattern. Zeros are not written to pages that nothing has touched: those read as zero, since
-  /// the arena is private anonymous memory. table: | array | bytes pattern(32 bits)
+  /// Fills with a 32-bit pattern. Zeros are not written to pages that nothing has touched: those read as zero, since the
+  /// arena is private anonymous memory.
+  /// table: | array | bytes pattern(32 bits)
   smet_routine fill;
 
   /// Marks k = min(floor(rate * nnz), inactive blocks) slots with the smallest score: keep = 0 there, 1 elsewhere.
@@ -113,12 +114,11 @@ struct smet_context {
   /// point's calls, and with -1 behind the last one: the hook of a profile.
   void (*trace)(smet_context *context, int64_t call);
 
-  /// Runs a GPU kernel. Once one has failed, those after it do nothing, and whatever the entry point returns, its run
-  /// is an error: context->error says why.
+  /// Runs a GPU kernel. Once one has failed, those after it do nothing, and whatever the entry point returns, its run is
+  /// an error: context->error says why.
   void (*launch)(smet_context *context, const struct smet_kernel *kernel, const struct smet_launch *launch);
 
-  /// Copies bytes of the arena to the host, once what was launched before is done: how an entry point looks at the
-  /// loss.
+  /// Copies bytes of the arena to the host, once what was launched before is done: how an entry point looks at the loss.
   void (*read)(smet_context *context, void *host, const void *array, int64_t bytes);
 
   /// Fails as `prune` does where its kernel on a GPU has pruned nothing because of a bad rate or score.

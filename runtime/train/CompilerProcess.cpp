@@ -236,6 +236,27 @@ static std::unexpected<Error> explain(int status, WorkFolder &work) {
               how, work.keep());
 }
 
+/// Runs the compiler to its end.
+static Status runCompiler(const std::vector<std::string> &command, std::FILE *progress, WorkFolder &work) {
+  Expected<pid_t> child = spawn(command, work);
+  if (!child)
+    return std::unexpected(child.error());
+  int status = waitFor(*child, progress, work);
+  forwardWarnings(work.text("log"));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return explain(status, work);
+  return {};
+}
+
+Expected<std::string> CompilerProcess::ptxasVersion() const {
+  Expected<WorkFolder> work = WorkFolder::create(cache);
+  if (!work)
+    return std::unexpected(work.error());
+  if (Status asked = runCompiler({compiler.string(), "--ptxas-version"}, /*progress=*/nullptr, *work); !asked)
+    return std::unexpected(asked.error());
+  return work->text("stdout");
+}
+
 Expected<fs::path> CompilerProcess::compile(const nlohmann::json &request) const {
   auto program = runOnce(request);
   if (!program)
@@ -260,13 +281,8 @@ Expected<fs::path> CompilerProcess::runOnce(const nlohmann::json &request) const
                                       cache.string()};
   if (!dumpIr.empty())
     command.insert(command.end(), {"--dump-ir", dumpIr.string()});
-  Expected<pid_t> child = spawn(command, *work);
-  if (!child)
-    return std::unexpected(child.error());
-  int status = waitFor(*child, progress, *work);
-  forwardWarnings(work->text("log"));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return explain(status, *work);
+  if (Status done = runCompiler(command, progress, *work); !done)
+    return std::unexpected(done.error());
   forwardReport(work->text("log"), progress);
 
   fs::path program = lastLine(work->text("stdout"));

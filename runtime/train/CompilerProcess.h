@@ -26,6 +26,10 @@ struct CompilerProcess {
   /// Compiles, or finds in the cache; the path of the program file. A damaged file of the cache is compiled anew.
   Expected<std::filesystem::path> compile(const nlohmann::json &request) const;
 
+  /// What the assembler of GPU kernels that it uses says of its version; "none" where there is none. An error: the
+  /// compiler cannot be started.
+  Expected<std::string> ptxasVersion() const;
+
 private:
   Expected<std::filesystem::path> runOnce(const nlohmann::json &request) const;
 };

@@ -6,6 +6,7 @@
 #include "Measure.h"
 
 #include "smet/Compiler/Request.h"
+#include "smet/Conversion/CUDA.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -69,6 +70,9 @@ int main(int argc, char **argv) {
                               "fastest; results are kept in --cache"));
   cl::opt<std::string> dump("dump-ir", cl::value_desc("folder"), cl::cat(category),
                             cl::desc("write the IR after each stage there"));
+  cl::opt<bool> askPtxas("ptxas-version", cl::cat(category),
+                         cl::desc("print what the ptxas that GPU kernels are assembled with says of its version, or "
+                                  "none; compile nothing"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "smet compiler: a model and its options to a program file\n");
 
@@ -76,6 +80,10 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: " << message << "\n";
     return 1;
   };
+  if (askPtxas) {
+    llvm::outs() << smet::ptxasVersion() << "\n";
+    return 0;
+  }
   if (cache.empty() && output.empty())
     return fail("give --cache or -o");
   auto start = Clock::now();

@@ -11,6 +11,7 @@
 #include "runtime/support/File.h"
 #include "runtime/support/Interrupt.h"
 #include "runtime/train/CompilerProcess.h"
+#include "runtime/train/Doctor.h"
 #include "runtime/train/Trainer.h"
 
 using namespace smet::rt;
@@ -247,6 +248,16 @@ int main(int argc, char **argv) {
   CLI::App *inspect = subcommand(app, "inspect", "describe a checkpoint, a run or a program file",
                                  [&] { return runInspect(inspected); });
   inspect->add_option("PATH", inspected, "step-N folder, run folder or program file")->required();
+
+  std::string examined = "cpu";
+  CLI::App *doctor = subcommand(app, "doctor", "what this machine can train on, and why not",
+                                [&] { return runDoctor(examined, compilerFor({})); });
+  doctor->add_option("--target", examined, "the target that the exit code tells of")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  doctor->footer(
+      "\nExit codes: 0 models can be trained here on the target; 1 not, the table says why; 2 wrong command line.\n");
 
   CLI::App *tokenizer = app.add_subcommand("tokenizer", "make a tokenizer");
   tokenizer->require_subcommand(1);

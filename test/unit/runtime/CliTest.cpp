@@ -1,5 +1,6 @@
 //===- CliTest.cpp - the built smet, with a stand-in for the compiler -----===//
 
+#include "FakeCard.h"
 #include "TestData.h"
 
 #include <sys/wait.h>
@@ -155,6 +156,60 @@ TEST_F(CliTest, OtherWaysForTheCompilerToFail) {
   fs::remove(folder / "smet-compile");
   EXPECT_EQ(smet(train), 1);
   EXPECT_TRUE(printed("cannot be started")) << output;
+}
+
+TEST_F(CliTest, DoctorSaysWhatWorks) {
+  compiler("test \"$*\" = --ptxas-version && echo 'Cuda compilation tools, release 12.6, V12.6.20'");
+  FakeCard card("memory=1000000000");
+  EXPECT_EQ(smet("doctor --target cuda"), 0) << output;
+  for (const char *line : {"  processor       ", "  memory          good     ", "  threads         good     ",
+                           "  dense products  ", "  compiler        good     ",
+                           "  ptxas           good     of CUDA 12.6\n", "  NVIDIA driver   good     knows CUDA 12.4\n",
+                           "  GPU 0           good     Stand-in 0, compute capability 9.0 (sm_90a), 1.00 GB of 1.00 GB "
+                           "free\n",
+                           "\n  smet train --target cpu   works here\n  smet train --target cuda  works here\n"})
+    EXPECT_TRUE(printed(line)) << line << "\n" << output;
+}
+
+// Each problem has its line and what to do about it; the exit code tells of the target that was asked for.
+TEST_F(CliTest, DoctorSaysWhatIsMissing) {
+  compiler("echo none");
+  FakeCard card("devices=0");
+  EXPECT_EQ(smet("doctor"), 0) << output;
+  EXPECT_EQ(smet("doctor --target cuda"), 1);
+  EXPECT_TRUE(printed("  ptxas           missing  GPU kernels cannot be assembled\n"
+                      "                           to do: install the CUDA toolkit, run scripts/setup, or name ptxas in "
+                      "$SMET_PTXAS\n"
+                      "  NVIDIA driver   missing  the NVIDIA driver (CUDA 12.4) finds no GPU\n"
+                      "                           to do: look at `nvidia-smi` and $CUDA_VISIBLE_DEVICES, or take "
+                      "--target cpu\n\n"
+                      "  smet train --target cpu   works here\n"
+                      "  smet train --target cuda  does not work here: see ptxas, NVIDIA driver\n"))
+      << output;
+  card.set("major=7,minor=5");
+  EXPECT_EQ(smet("doctor --target cuda"), 1);
+  EXPECT_TRUE(printed("  GPU 0           missing  Stand-in 0, compute capability 7.5\n"
+                      "                           to do: kernels need 8.0 (A100) or newer\n"))
+      << output;
+  fs::remove(folder / "smet-compile");
+  EXPECT_EQ(smet("doctor"), 1);
+  EXPECT_TRUE(printed("  compiler        missing  the compiler ")) << output;
+  EXPECT_TRUE(printed("to do: it belongs beside smet, or name it in $SMET_COMPILE\n")) << output;
+  EXPECT_EQ(smet("doctor --target tpu"), 1);
+}
+
+TEST_F(CliTest, AProgramForAGPUSaysThatThereIsNone) {
+  ManifestBuilder builder({"init", "train_step", "eval_step", "update_topology"});
+  builder.manifest["target"] = "cuda";
+  writeProgram(folder / "gpu.smet", builder.manifest,
+               "#define E(n) int32_t smet_##n(smet_context *c, char *a) { return 0; }\n"
+               "E(init) E(train_step) E(eval_step) E(update_topology)");
+  compiler("echo $(dirname $0)/gpu.smet");
+  FakeCard card("devices=0");
+  EXPECT_EQ(smet(fmt::format("{}--target cuda", train)), 1);
+  EXPECT_TRUE(printed("gpu.smet' cannot run here: the NVIDIA driver (CUDA 12.4) finds no GPU; look at `nvidia-smi` and "
+                      "$CUDA_VISIBLE_DEVICES, or take --target cpu\n"))
+      << output;
 }
 
 TEST_F(CliTest, TruncatedProgramIsRefused) {

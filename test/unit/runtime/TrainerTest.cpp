@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FakeCard.h"
 #include "TestData.h"
 
 #include "runtime/support/Interrupt.h"
@@ -91,11 +92,46 @@ int32_t smet_update_topology(smet_context *context, char *arena) {
 }
 )";
 
+/// For the stand-in of a GPU: kCode's entry points become kernels, which see the arena where it is.
+constexpr std::string_view kOnCard = R"(
+#include "test/fakecuda/FakeCuda.h"
+#undef smet_init
+#undef smet_train_step
+#undef smet_eval_step
+#undef smet_update_topology
+static int32_t status;
+static const int32_t widths[] = {8};
+#define ON_CARD(name)                                                                                     \
+  static void run_##name(const struct fake_launch *launch, void **arguments) {                            \
+    status = host_##name(0, *(char **)arguments[0]);                                                      \
+  }                                                                                                       \
+  static const struct fake_function function_##name = {#name, run_##name, 1, widths};                     \
+  static const struct fake_image image_##name = {"FAKECUDA", 0, 1, &function_##name};                     \
+  static const struct smet_kernel kernel_##name = {#name, 0, 0, 0, 0, #name, &image_##name, 0};           \
+  int32_t smet_##name(smet_context *context, char *arena) {                                               \
+    void *arguments[] = {&arena};                                                                         \
+    int64_t bytes[] = {64};                                                                               \
+    float loss;                                                                                           \
+    struct smet_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 1, arguments, bytes};                           \
+    context->launch(context, &kernel_##name, &launch);                                                    \
+    context->read(context, &loss, arena + O_loss, 4);                                                     \
+    return status;                                                                                        \
+  }
+ON_CARD(init) ON_CARD(train_step) ON_CARD(eval_step) ON_CARD(update_topology)
+)";
+constexpr std::string_view kHostNames = R"(
+#define smet_init host_init
+#define smet_train_step host_train_step
+#define smet_eval_step host_eval_step
+#define smet_update_topology host_update_topology
+)";
+
 /// What differs between the tests' programs.
 struct Variant {
   int nanStep = -7, signalStep = -7, signal = 0;
   std::string method = "smet";
   double density = 0.25;
+  bool onCard = false;
 };
 
 void writeBigram(const fs::path &path, const Variant &variant) {
@@ -121,7 +157,10 @@ void writeBigram(const fs::path &path, const Variant &variant) {
   m["layers"] = {{{"name", "s.weight"}, {"id", 0}, {"rows", 4}, {"cols", 4}, {"block", {1, 1}}, {"nnz", 4}}};
   m["config"] = {{"method", variant.method}, {"density", variant.density}, {"batch", kBatch},
                  {"seq_len", kSeqLen},       {"padded_seq_len", 64},       {"model", {{"vocab_size", kVocabulary}}}};
-  writeProgram(path, m, s.text + std::string(kCode));
+  if (variant.onCard)
+    m["target"] = "cuda";
+  writeProgram(path, m,
+               fmt::format("{}{}{}{}", s.text, variant.onCard ? kHostNames : "", kCode, variant.onCard ? kOnCard : ""));
 }
 
 class TrainerTest : public ::testing::Test {
@@ -166,6 +205,32 @@ protected:
   std::unique_ptr<Instance> instance;
   int programs = 0;
 };
+
+// Topology updates, evaluations, checkpoints and a resume, with the tensors on a card: as on the host.
+TEST_F(TrainerTest, TrainsOnACard) {
+  ASSERT_TRUE(run());
+  std::string expected = weights(40), halfway = weights(20);
+  FakeCard card;
+  options.out.text = (folder / "card").string();
+  options.stopAfter = 20;
+  auto stopped = run({.onCard = true});
+  ASSERT_TRUE(stopped) << message(stopped);
+  EXPECT_EQ(weights(20), halfway);
+  options.stopAfter = 0;
+  options.resume.text = "auto";
+  auto finished = run({.onCard = true});
+  ASSERT_TRUE(finished) << message(finished);
+  EXPECT_EQ(weights(40), expected);
+  auto overlaps = [&](const char *name) {
+    std::vector<nlohmann::json> values;
+    for (const nlohmann::json &record : readMetrics(folder / name / "metrics.jsonl").value())
+      if (record.contains("overlap"))
+        values.push_back(record["overlap"]);
+    return values;
+  };
+  EXPECT_FALSE(overlaps("run").empty());
+  EXPECT_EQ(overlaps("card"), overlaps("run"));
+}
 
 TEST_F(TrainerTest, CallsTheProgramAsTheScheduleSays) {
   auto result = run();
