@@ -104,13 +104,15 @@ llvm::Expected<CompileReport> smet::compileProgram(ModuleOp module, bool modelLe
   Stages stages(module, options.dumpDirectory);
   if (auto error = stages.dump(modelLevel ? "model" : "entry-points"))
     return std::move(error);
+  bool onGPU = options.target == Target::GPUEmulator || options.target == Target::CUDA;
+  auto buildEntryPoints = [&](OpPassManager &pm) { buildEntryPointPipeline(pm, /*widenValues=*/!onGPU); };
   if (modelLevel)
-    if (auto error = stages.run("entry-points", buildEntryPointPipeline))
+    if (auto error = stages.run("entry-points", buildEntryPoints))
       return std::move(error);
   auto buildTarget = [&](OpPassManager &pm) {
     if (options.target == Target::Reference)
       return buildReferencePipeline(pm);
-    if (options.target == Target::GPUEmulator || options.target == Target::CUDA)
+    if (onGPU)
       return buildGPUPipeline(pm);
     VectorUnit unit = vectorUnit(**machine);
     CPUPipelineOptions cpu;

@@ -21,10 +21,12 @@
 using namespace mlir;
 using namespace smet;
 
-void smet::buildEntryPointPipeline(OpPassManager &pm) {
+void smet::buildEntryPointPipeline(OpPassManager &pm, bool widenValues) {
   pm.addPass(createDifferentiatePass());
   pm.addPass(createBuildStepsPass());
-  pm.addNestedPass<func::FuncOp>(createLowerLinearPass());
+  LowerLinearPassOptions linear;
+  linear.widenValues = widenValues;
+  pm.addNestedPass<func::FuncOp>(createLowerLinearPass(linear));
   pm.addNestedPass<func::FuncOp>(createFuseOptimizerPass());
   pm.addNestedPass<func::FuncOp>(createFuseLossPass());
 }
@@ -180,7 +182,7 @@ void smet::buildCUDAKernelToLLVMPipeline(OpPassManager &kernel, const CUDAPipeli
 void smet::registerPipelines() {
   PassPipelineRegistration<>("smet-to-entry-points",
                              "a forward function becomes the entry points of a program (model level, tensors)",
-                             buildEntryPointPipeline);
+                             [](OpPassManager &pm) { buildEntryPointPipeline(pm); });
   PassPipelineRegistration<>("smet-to-kernels", "entry points become dispatches of kernels, in place on memrefs",
                              [](OpPassManager &pm) { buildKernelPipeline(pm); });
   PassPipelineRegistration<>("smet-to-reference",

@@ -10,18 +10,20 @@ using namespace mlir;
 using namespace smet;
 
 /// Products read values in f32: from a copy where they are stored in bf16. One a product, so that none outlives it.
-static void widenValues(SpmmOp op) {
+static void widen(SpmmOp op) {
   auto type = cast<RankedTensorType>(op.getValues().getType());
   if (!type.getElementType().isBF16())
     return;
   OpBuilder b(op);
   auto wide = RankedTensorType::get(type.getShape(), b.getF32Type());
-  auto widen = createWithEmptyInits<WidenOp>(b, op.getLoc(), wide, op.getValues());
-  op.getValuesMutable().assign(widen->getResult(0));
+  auto copy = createWithEmptyInits<WidenOp>(b, op.getLoc(), wide, op.getValues());
+  op.getValuesMutable().assign(copy->getResult(0));
 }
 
 namespace {
 struct LowerLinearPass : smet::impl::LowerLinearPassBase<LowerLinearPass> {
+  using Base::Base;
+
   void runOnOperation() final {
     getOperation().walk([](LinearOp op) {
       OpBuilder b(op);
@@ -30,7 +32,8 @@ struct LowerLinearPass : smet::impl::LowerLinearPassBase<LowerLinearPass> {
       op->replaceAllUsesWith(spmm);
       op->erase();
     });
-    getOperation().walk(widenValues);
+    if (widenValues)
+      getOperation().walk(widen);
   }
 };
 } // namespace

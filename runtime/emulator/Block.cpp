@@ -349,6 +349,8 @@ void Block::askForCopy(const Copy &asked) {
     checkAccess(current, asked.site, asked.from, asked.valid, /*isStore=*/false);
   if (checker && hasProblem(checker->beginCopy(destination(current, asked)), current, asked.site))
     abandon();
+  if (asked.valid > 0)
+    countAccess(destination(current, asked));
   threads[current].copies.push_back(asked);
 }
 

@@ -1,4 +1,5 @@
 // RUN: smet-opt %s --smet-lower-linear | FileCheck %s
+// RUN: smet-opt %s --smet-lower-linear="widen-values=false" | FileCheck %s --check-prefix=STORED --implicit-check-not=smet.widen
 
 !t = !smet.topology<48x32, block = [16, 16], nnz = 4>
 
@@ -14,7 +15,10 @@ func.func @f(%t: !t, %w: tensor<4x16x16xf32>, %x: tensor<64x32xf32>, %e: tensor<
 
 // Values stored in bf16 are converted before each product.
 
-// CHECK-LABEL: func.func @bf16(
+// CHECK-LABEL: // STORED-LABEL:  func.func @bf16(
+// STORED:        smet.spmm {{.*}} tensor<4x16x16xbf16>, tensor<64x32xbf16>)
+// STORED:        smet.spmm {{.*}} tensor<4x16x16xbf16>, tensor<64x48xbf16>) {{.*}} {transpose}
+func.func @bf16(
 // CHECK-SAME:    %[[T:.*]]: !smet.topology<48x32, block = [16, 16], nnz = 4>, %[[W:.*]]: tensor<4x16x16xbf16>, %[[X:.*]]: tensor<64x32xbf16>, %[[E:.*]]: tensor<64x48xbf16>
 // CHECK:         %[[WIDE:.*]] = smet.widen ins(%[[W]] : tensor<4x16x16xbf16>) outs(%{{.*}} : tensor<4x16x16xf32>)
 // CHECK:         %[[Y:.*]] = smet.spmm ins(%[[T]], %[[WIDE]], %[[X]] : {{.*}}) outs(%[[E]] : tensor<64x48xbf16>)

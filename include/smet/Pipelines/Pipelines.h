@@ -28,7 +28,8 @@ struct CPUPipelineOptions : mlir::PassPipelineOptions<CPUPipelineOptions> {
 };
 
 /// Model level to entry points: forward -> init, train_step, eval_step, update_topology (or prefill and decode).
-void buildEntryPointPipeline(mlir::OpPassManager &pm);
+/// `widenValues`: sparse products get values in f32; GPUs multiply what is stored.
+void buildEntryPointPipeline(mlir::OpPassManager &pm, bool widenValues = true);
 /// Where topologies are updated.
 enum class TopologyUpdates { Host, Device };
 /// Entry points to dispatches on memrefs, in place; ends with the contract.

@@ -137,7 +137,8 @@ def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
   let summary = "smet.linear becomes smet.spmm";
   let description = [{
     The end of what only the model level knows: from here on a masked layer is a sparse product. Attributes stay; no
-    errors. Values stored in bf16 are converted before each product that reads them (`smet.widen`).
+    errors. With `widen-values`, values stored in bf16 are converted before each product that reads them (`smet.widen`):
+    what suits processors that multiply in f32.
 
     ```mlir
     %y = smet.linear ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
@@ -145,6 +146,7 @@ def LowerLinearPass : Pass<"smet-lower-linear", "::mlir::func::FuncOp"> {
     %y = smet.spmm ins(%t, %w, %x : ...) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
     ```
   }];
+  let options = [Option<"widenValues", "widen-values", "bool", "true", "convert values stored in bf16">];
   let dependentDialects = ["::smet::SmetDialect"];
 }
 
