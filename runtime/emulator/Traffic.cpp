@@ -2,13 +2,12 @@
 #include "runtime/emulator/Traffic.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <set>
-#include <span>
 
 namespace smet::rt {
 
-static constexpr int warpLanes = 32, banks = 32, bankBytes = 4, sectorBytes = 32;
+static constexpr int banks = 32, bankBytes = 4, sectorBytes = 32;
 
 KernelCounters &KernelCounters::operator+=(const KernelCounters &other) {
   for (int64_t KernelCounters::*field :
@@ -22,11 +21,12 @@ KernelCounters &KernelCounters::operator+=(const KernelCounters &other) {
 void Traffic::add(const Access &access) {
   auto place = open.try_emplace({access.warp, access.site, access.turn}).first;
   Lanes &lanes = place->second;
-  lanes.addresses.push_back(access.address);
+  lanes.addresses[access.lane] = access.address;
+  lanes.present |= 1u << access.lane;
   lanes.bytes = access.bytes;
   lanes.isStore = access.isStore;
   lanes.isShared = access.isShared;
-  if (lanes.addresses.size() == warpLanes) {
+  if (lanes.present == ~0u) {
     count(lanes);
     open.erase(place);
   }
@@ -38,15 +38,18 @@ void Traffic::finishBlock() {
   open.clear();
 }
 
-/// Passes over the banks: lanes are taken as many at a time as 128 bytes hold, and a pass gets one word from a bank.
-static int64_t passes(std::span<const uint64_t> addresses, int32_t bytes) {
-  size_t together = std::min<size_t>(warpLanes, banks * bankBytes / std::max(bytes, bankBytes));
+/// Passes over the banks: neighbouring lanes are taken together, as many as 128 bytes hold, and a pass gets one word
+/// from a bank.
+int64_t Traffic::passes(const Lanes &lanes) {
+  int together = std::min(warpLanes, banks * bankBytes / std::max(lanes.bytes, bankBytes));
   int64_t total = 0;
-  for (size_t first = 0; first < addresses.size(); first += together) {
+  for (int first = 0; first < warpLanes; first += together) {
     std::array<std::set<uint64_t>, banks> words;
-    for (size_t i = first; i < std::min(first + together, addresses.size()); ++i)
-      for (uint64_t word = addresses[i] / bankBytes; word <= (addresses[i] + bytes - 1) / bankBytes; ++word)
-        words[word % banks].insert(word);
+    for (int lane = first; lane < first + together; ++lane)
+      if (lanes.present >> lane & 1)
+        for (uint64_t word = lanes.addresses[lane] / bankBytes;
+             word <= (lanes.addresses[lane] + lanes.bytes - 1) / bankBytes; ++word)
+          words[word % banks].insert(word);
     size_t most = 0;
     for (const auto &bank : words)
       most = std::max(most, bank.size());
@@ -56,18 +59,20 @@ static int64_t passes(std::span<const uint64_t> addresses, int32_t bytes) {
 }
 
 void Traffic::count(const Lanes &lanes) {
-  int64_t bytes = int64_t(lanes.addresses.size()) * lanes.bytes;
+  int64_t bytes = int64_t(std::popcount(lanes.present)) * lanes.bytes;
   if (lanes.isShared) {
     int64_t needed = std::max<int64_t>(1, (bytes + banks * bankBytes - 1) / (banks * bankBytes));
-    int64_t taken = passes(lanes.addresses, lanes.bytes);
+    int64_t taken = passes(lanes);
     counters.sharedPasses += taken;
     counters.sharedConflicts += std::max<int64_t>(taken - needed, 0);
     return;
   }
   std::set<uint64_t> sectors;
-  for (uint64_t address : lanes.addresses)
-    for (uint64_t s = address / sectorBytes; s <= (address + lanes.bytes - 1) / sectorBytes; ++s)
-      sectors.insert(s);
+  for (int lane = 0; lane < warpLanes; ++lane)
+    if (lanes.present >> lane & 1)
+      for (uint64_t s = lanes.addresses[lane] / sectorBytes;
+           s <= (lanes.addresses[lane] + lanes.bytes - 1) / sectorBytes; ++s)
+        sectors.insert(s);
   (lanes.isStore ? counters.globalStoreBytes : counters.globalLoadBytes) += bytes;
   (lanes.isStore ? counters.globalStoreSectors : counters.globalLoadSectors) += int64_t(sectors.size());
 }

@@ -7,6 +7,7 @@
 #ifndef SMET_RUNTIME_EMULATOR_TRAFFIC_H
 #define SMET_RUNTIME_EMULATOR_TRAFFIC_H
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -49,11 +50,14 @@ private:
     uint32_t turn;
     auto operator<=>(const Key &) const = default;
   };
+  static constexpr int warpLanes = 32;
   struct Lanes {
-    std::vector<uint64_t> addresses;
+    std::array<uint64_t, warpLanes> addresses; ///< by lane: threads run in any order
+    uint32_t present = 0;                      ///< lanes, a bit each
     int32_t bytes = 0;
     bool isStore = false, isShared = false;
   };
+  static int64_t passes(const Lanes &lanes);
   void count(const Lanes &lanes);
 
   std::map<Key, Lanes> open;

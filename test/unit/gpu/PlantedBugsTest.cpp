@@ -153,7 +153,7 @@ TEST_F(PlantedBugs, NothingIsWastedBySddmm) {
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(counters.mmas, 3 * 32 / 16 * 64 / 8 * 128 / 16);
   EXPECT_EQ(counters.sharedConflicts, 0);
-  EXPECT_EQ(counters.globalStoreSectors, int64_t(dw.size() * 4 / 32));
+  EXPECT_EQ(counters.globalStoreBytes, int64_t(dw.size() * sizeof(float)));
 }
 
 TEST_F(PlantedBugs, MissingWait) {
