@@ -34,6 +34,9 @@ struct ConvertKernelsToGPUPass : smet::impl::ConvertKernelsToGPUPassBase<Convert
     populateLinearGPUKernels(patterns);
     populateLossGPUKernels(patterns);
     populateTopologyGPUKernels(patterns);
+    populateAttentionGPUKernels(patterns);
+    populateAttentionGradGPUKernels(patterns);
+    populateCachedAttentionGPUKernels(patterns);
     if (failed(convertKernels(getOperation(), std::move(patterns), "GPU kernel")))
       signalPassFailure();
   }

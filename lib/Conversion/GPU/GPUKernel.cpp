@@ -85,3 +85,9 @@ Val GPUBuilder::warpSum(Val value, int64_t lanes) {
     value = value + shuffleXor(value, mask);
   return value;
 }
+
+Val GPUBuilder::warpMax(Val value) {
+  for (int64_t mask = warpSize / 2; mask; mask /= 2)
+    value = max(value, shuffleXor(value, mask));
+  return value;
+}

@@ -61,6 +61,8 @@ public:
   Val shuffleXor(Val value, int64_t mask);
   /// The sum of `lanes` neighbouring lanes of a warp, a power of two, in each of them.
   Val warpSum(Val value, int64_t lanes = warpSize);
+  /// The largest value of a warp, in each lane.
+  Val warpMax(Val value);
 
 private:
   mlir::Operation *launched = nullptr; ///< whose inside is built
@@ -88,6 +90,9 @@ void populateNormGPUKernels(mlir::RewritePatternSet &patterns);
 void populateLinearGPUKernels(mlir::RewritePatternSet &patterns);
 void populateLossGPUKernels(mlir::RewritePatternSet &patterns);
 void populateTopologyGPUKernels(mlir::RewritePatternSet &patterns);
+void populateAttentionGPUKernels(mlir::RewritePatternSet &patterns);
+void populateAttentionGradGPUKernels(mlir::RewritePatternSet &patterns);
+void populateCachedAttentionGPUKernels(mlir::RewritePatternSet &patterns);
 
 } // namespace smet
 

@@ -170,7 +170,8 @@ struct Ids {
 /// The op on arrays in bf16 gives what it gives on the same values in f32 (tested against plain loops elsewhere),
 /// rounded once: nowhere is a sum rounded on the way.
 void expectRoundedOnce(const std::string &op, const std::vector<Array> &inputs, const std::vector<Array> &outputs,
-                       const std::string &attributes = "", const std::vector<Ids> &ids = {}) {
+                       const std::string &attributes = "", const std::vector<Ids> &ids = {},
+                       Target target = Target::CPU) {
   auto run = [&](bool inF32) {
     std::vector<Operand> ins, outs;
     for (const Array &array : inputs)
@@ -180,7 +181,7 @@ void expectRoundedOnce(const std::string &op, const std::vector<Array> &inputs, 
       ins.insert(ins.begin() + 2 + (&array - ids.data()), {array.name, tensorType(array.shape, "i32")});
     for (const Array &array : outputs)
       outs.push_back({array.name, array.type(inF32), "output"});
-    auto kernel = std::make_unique<Kernel>(entry(op, ins, outs, attributes), Target::CPU, 2);
+    auto kernel = std::make_unique<Kernel>(entry(op, ins, outs, attributes), target, 2);
     for (const Array &array : inputs) {
       Halves halves = toBF16(array.values);
       if (!array.isStoredInBF16)
@@ -238,9 +239,11 @@ TEST(BF16, Attention) {
   Array lse{"lse", {4, T}, false, randomVector<float>(4 * T, rng)};
   for (float &value : lse.values)
     value += 8; // so that the probabilities are small
-  expectRoundedOnce("nn.attention", {q, k, v}, {{"o", {T, F}}, {"lse", {4, T}, false}}, attributes);
-  expectRoundedOnce("nn.attention_grad", {q, k, v, o, lse, dy}, {{"dq", {T, F}}, {"dk", {T, G}}, {"dv", {T, G}}},
-                    attributes);
+  for (Target target : {Target::CPU, Target::GPU, Target::GPUChecked}) {
+    expectRoundedOnce("nn.attention", {q, k, v}, {{"o", {T, F}}, {"lse", {4, T}, false}}, attributes, {}, target);
+    expectRoundedOnce("nn.attention_grad", {q, k, v, o, lse, dy}, {{"dq", {T, F}}, {"dk", {T, G}}, {"dv", {T, G}}},
+                      attributes, {}, target);
+  }
 }
 
 TEST(BF16, Loss) {

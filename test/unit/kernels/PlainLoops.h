@@ -119,6 +119,40 @@ inline AttentionResult attention(const Array &q, const Array &k, const Array &v,
   return r;
 }
 
+struct AttentionGradient {
+  Array dq, dk, dv;
+};
+
+/// By the chain rule through o = p v, p = softmax(s) and s = q k / sqrt(D), each p computed where it is used.
+inline AttentionGradient attentionGrad(const Array &q, const Array &k, const Array &v, const Array &dO, size_t heads,
+                                       size_t kvHeads, size_t headDim, size_t seqLen) {
+  size_t F = heads * headDim, G = kvHeads * headDim, T = q.size() / F;
+  AttentionResult forward = attention(q, k, v, heads, kvHeads, headDim, seqLen);
+  AttentionGradient r{Array(q.size(), 0), Array(k.size(), 0), Array(v.size(), 0)};
+  for (size_t h = 0; h < heads; ++h)
+    for (size_t t = 0; t < T; ++t) {
+      size_t query = t * F + h * headDim;
+      double delta = 0;
+      for (size_t d = 0; d < headDim; ++d)
+        delta += dO[query + d] * forward.o[query + d];
+      for (size_t s = t / seqLen * seqLen; s <= t; ++s) {
+        size_t key = s * G + h / (heads / kvHeads) * headDim;
+        double score = 0, dp = 0;
+        for (size_t d = 0; d < headDim; ++d) {
+          score += q[query + d] * k[key + d] / std::sqrt(double(headDim));
+          dp += dO[query + d] * v[key + d];
+        }
+        double p = std::exp(score - forward.lse[h * T + t]), ds = p * (dp - delta) / std::sqrt(double(headDim));
+        for (size_t d = 0; d < headDim; ++d) {
+          r.dq[query + d] += ds * k[key + d];
+          r.dk[key + d] += ds * q[query + d];
+          r.dv[key + d] += p * dO[query + d];
+        }
+      }
+    }
+  return r;
+}
+
 struct LossResult {
   double loss = 0;
   Array lse;

@@ -1,0 +1,121 @@
+//===- AttentionTiles.h - a block's pair of token tiles ---------*- C++ -*-===//
+//
+// Attention and its gradient are products of tiles of 64 queries and 64 keys. The tokens of one tile are in lanes: each
+// thread has four of them, and eight of the other tile's, in rows:
+//
+//                 lanes: 16 columns of threads, 4 tokens each
+//               ┌────────────────────────────────┐
+//     rows: 8   │  scores[8]: vector of 4         │   scores: sum over features of two arrays, 16 features at a time
+//     rows of   │  in registers                   │           in shared memory
+//     threads,  │                                 │   accumulate: weights (a function of scores) to shared memory; sums
+//     8 tokens  │                                 │           over the rows, for features r, r + 8, ... of four lanes
+//     each      └────────────────────────────────┘
+//
+// A thread's lanes are the same in both products, so that what belongs to a lane (a maximum, a sum) stays in registers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SMET_LIB_CONVERSION_GPU_ATTENTIONTILES_H
+#define SMET_LIB_CONVERSION_GPU_ATTENTIONTILES_H
+
+#include "GPUKernel.h"
+
+#include <cmath>
+
+namespace smet {
+
+/// Heads and sequences of an attention op on [1, F, T'].
+struct AttentionShape {
+  int64_t heads, kvHeads, headDim, seqLen;
+  int64_t tokens; ///< without padding
+  int64_t tiles;
+
+  template <typename OpT> static AttentionShape of(OpT op) {
+    Activation q = Activation::of(op.getQ());
+    AttentionShape shape;
+    shape.heads = op.getNumHeads();
+    shape.kvHeads = op.getNumKvHeads();
+    shape.headDim = q.features / shape.heads;
+    shape.seqLen = op.getSeqLen();
+    shape.tokens = llvm::cast<mlir::MemRefType>(op.getLse().getType()).getDimSize(1);
+    shape.tiles = llvm::divideCeil(q.tokens, tile);
+    return shape;
+  }
+  static constexpr int64_t tile = 64;
+  int64_t groupSize() const { return heads / kvHeads; }
+  double scale() const { return 1 / std::sqrt(static_cast<double>(headDim)); }
+};
+
+/// The features of a head for the tokens of a tile.
+struct TilePart {
+  const Activation &x;
+  Val feature, tile;
+};
+
+/// The inside of a block of `threads` threads; all of them make the same calls.
+class TilePair {
+public:
+  static constexpr int64_t tile = AttentionShape::tile, width = 4, each = 8;
+  static constexpr int64_t columns = tile / width, rows = tile / each, threads = columns * rows;
+
+  TilePair(GPUBuilder &k, int64_t headDim, Val thread);
+
+  mlir::VectorType vector() const { return k.vectorOf(width, k.b.getF32Type()); }
+  /// Four features each of the thread's `rows`-th: what it accumulates.
+  Vals zeros() const { return Vals(llvm::divideCeil(headDim, rows), k.zero(vector())); }
+
+  /// Of the thread's rows, lane by lane: the sums over a head's features of lanes[f][lane] rows[f][row].
+  Vals scores(const TilePart &lanes, const TilePart &inRows);
+  /// sums[i][lane] += sum over rows of part[feature r + 8 i][row] weights[row][lane].
+  void accumulate(const Vals &weights, const TilePart &part, Vals &sums);
+  /// What join makes of the values of all threads with the same lanes, in order; at most once between two products.
+  Val joinRows(Val value, llvm::function_ref<Val(Val, Val)> join);
+  /// At the end of a loop's body that began with scores.
+  void endRound();
+
+  /// Stores what was accumulated.
+  void store(const Vals &sums, const TilePart &part) const;
+
+  /// The thread's first lane and first row, counted from the beginning of all tiles.
+  Val firstLane(Val tileIndex) const { return tileIndex * tile + lane; }
+  Val firstRow(Val tileIndex) const { return tileIndex * tile + row * each; }
+  Val isFirstRow() const { return k.compare(KernelBuilder::Compare::eq, row, 0); }
+
+private:
+  static constexpr int64_t chunk = 16; ///< features of two parts in shared memory, or twice as many of one
+
+  mlir::Type f32() const { return k.b.getF32Type(); }
+  /// Copies features into rows of the next buffer.
+  void copy(const TilePart &part, int64_t firstFeature, int64_t count, int64_t firstRow) const;
+  /// The buffer is there for all threads; returns its number. The next copies go to the other, which nobody reads any
+  /// longer.
+  Val publish();
+
+  GPUBuilder &k;
+  int64_t headDim;
+  Val thread, row, lane;         ///< of the threads' rows, of the tile's tokens
+  mlir::Value buffers, weights_; ///< in shared memory
+  mlir::Value joined;            ///< likewise; null until used
+  int64_t next = 0;
+  bool weightsInUse = false;
+};
+
+/// The rows that the lanes of a thread see: those from `from` to `to`, where given.
+struct VisibleRows {
+  Val from, to;
+
+  /// `value` where the lanes see row `row`, else `otherwise`.
+  Val select(GPUBuilder &k, Val row, Val value, Val otherwise) const;
+};
+
+/// Of queries in lanes from `first` on: the keys of their sequence up to themselves.
+VisibleRows keysOf(GPUBuilder &k, const AttentionShape &shape, Val first);
+/// Of keys in lanes: the queries of their sequence from themselves on.
+VisibleRows queriesOf(GPUBuilder &k, const AttentionShape &shape, Val first);
+/// The first tile of keys that the queries of a tile see; the last is the same tile.
+Val firstKeyTile(const AttentionShape &shape, Val queryTile);
+/// One behind the last tile of queries that see keys of the tile; the first is the same tile.
+Val endOfQueryTiles(const AttentionShape &shape, Val keyTile);
+
+} // namespace smet
+
+#endif // SMET_LIB_CONVERSION_GPU_ATTENTIONTILES_H
