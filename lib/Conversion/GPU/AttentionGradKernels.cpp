@@ -28,10 +28,10 @@ public:
     norms = k.workspace({shape.heads, padded}, f32).get();
     deltas = k.workspace({shape.heads, padded}, f32).get();
     k.forEachThread(shape.heads * padded, [&](Val i) { emitQuery(i / padded, i % padded); });
-    k.launch(shape.heads * shape.tiles, TilePair::threads, [&](Val block, Val thread) {
+    k.launch(shape.heads * shape.tiles, TilePair::threadsFor(shape.headDim), [&](Val block, Val thread) {
       emitQueryTile(block % shape.heads, k.index(shape.tiles - 1) - block / shape.heads, thread);
     });
-    k.launch(shape.kvHeads * shape.tiles, TilePair::threads,
+    k.launch(shape.kvHeads * shape.tiles, TilePair::threadsFor(shape.headDim),
              [&](Val block, Val thread) { emitKeyTile(block % shape.kvHeads, block / shape.kvHeads, thread); });
   }
 
@@ -72,7 +72,7 @@ private:
       TilePart key{keys, kvFeature, keyTile};
       Vals p = pair.scores({q, feature, tile}, key);
       Vals dp = pair.scores({dO, feature, tile}, {values, kvFeature, keyTile});
-      for (int64_t j = 0; j < TilePair::each; ++j) {
+      for (int64_t j = 0; j < pair.each; ++j) {
         p[j] = visible.select(k, pair.firstRow(keyTile) + j, k.exp(scaled(p[j]) - norm), zero);
         dp[j] = scaled(p[j]) * (dp[j] - delta);
       }
@@ -98,7 +98,7 @@ private:
         Vals p = pair.scores({keys, kvFeature, tile}, query);
         Vals dp = pair.scores({values, kvFeature, tile}, dOut);
         Val first = pair.firstRow(queryTile), norm, delta;
-        for (int64_t j = 0; j < TilePair::each; ++j) {
+        for (int64_t j = 0; j < pair.each; ++j) {
           int64_t w = j % TilePair::width;
           if (w == 0) {
             norm = load(norms, head, first + j);

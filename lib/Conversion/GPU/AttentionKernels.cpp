@@ -21,7 +21,7 @@ public:
 
   // Blocks begin in this order: the last queries of a sequence, which see most keys, come first.
   void emit() const {
-    k.launch(shape.heads * shape.tiles, TilePair::threads, [&](Val block, Val thread) {
+    k.launch(shape.heads * shape.tiles, TilePair::threadsFor(shape.headDim), [&](Val block, Val thread) {
       emitBlock(block % shape.heads, k.index(shape.tiles - 1) - block / shape.heads, thread);
     });
   }

@@ -10,22 +10,25 @@ using Compare = KernelBuilder::Compare;
 
 // A row of the buffers is four elements longer than a tile: the threads of a warp read neighbouring rows at one place.
 TilePair::TilePair(GPUBuilder &k, int64_t headDim, Val thread)
-    : k(k), headDim(headDim), thread(thread), row(thread / columns), lane(thread % columns * width),
+    : rows(rowsFor(headDim)), each(tile / rows), k(k), headDim(headDim), thread(thread), row(thread / columns), lane(thread % columns * width),
       buffers(k.shared({2, std::min(2 * chunk, 2 * headDim), tile + width}, f32())),
       weights_(k.shared({tile, tile}, f32())) {}
 
 // A thread copies 16 bytes at a time. Tokens behind the last are others once more: nothing is stored for them.
-void TilePair::copy(const TilePart &part, int64_t firstFeature, int64_t count, int64_t firstRow) const {
+void TilePair::copy(const TilePart &part, Val firstFeature, int64_t count, Val buffer, int64_t firstRow) const {
   int64_t lanes = widestLoad * 8 / cast<MemRefType>(part.x.memref.getType()).getElementTypeBitWidth();
-  int64_t perRow = tile / lanes, atOnce = threads / perRow;
+  int64_t perRow = tile / lanes, atOnce = threadsFor(headDim) / perRow;
   Val place = thread % perRow * lanes, token = part.tile * tile + place;
   if (part.x.tokens % tile)
     token = k.min(token, k.index(part.x.tokens - lanes));
   for (int64_t first = 0; first < count; first += atOnce) {
     Val f = thread / perRow + first;
     auto one = [&] {
-      Val value = part.x.load(k, part.feature + firstFeature + f, token, lanes);
-      k.storeVector(value, buffers, {k.index(next), f + firstRow, place});
+      Val values = part.x.load(k, part.feature + firstFeature + f, token, lanes);
+      for (int64_t w = 0; w < lanes; w += width) {
+        Val some = k.shuffle(values, values, llvm::to_vector(llvm::seq(w, w + width)));
+        k.storeVector(some, buffers, {buffer, f + firstRow, place + w});
+      }
     };
     if (first + atOnce <= count)
       one();
@@ -34,19 +37,14 @@ void TilePair::copy(const TilePart &part, int64_t firstFeature, int64_t count, i
   }
 }
 
-Val TilePair::publish() {
-  k.barrier();
-  return k.index(std::exchange(next, 1 - next));
-}
+Val TilePair::takeBuffer() { return k.index(std::exchange(next, 1 - next)); }
 
 Vals TilePair::scores(const TilePart &lanes, const TilePart &inRows) {
-  Vals sums(each, k.zero(vector()));
-  for (int64_t d = 0; d < headDim; d += chunk) {
-    int64_t count = std::min(chunk, headDim - d);
-    copy(lanes, d, count, 0);
-    copy(inRows, d, count, count);
-    Val buffer = publish();
-    sums = k.loop(0, count, 1, sums, [&](Val f, Vals sums) -> Vals {
+  auto add = [&](Val firstFeature, int64_t count, Val buffer, Vals sums) {
+    copy(lanes, firstFeature, count, buffer, 0);
+    copy(inRows, firstFeature, count, buffer, count);
+    k.barrier();
+    return k.loop(0, count, 1, sums, [&](Val f, Vals sums) -> Vals {
       Val ofLanes = k.loadVector(buffers, {buffer, f, lane}, width), ofRows;
       for (int64_t j = 0; j < each; ++j) {
         if (j % width == 0)
@@ -55,7 +53,14 @@ Vals TilePair::scores(const TilePart &lanes, const TilePart &inRows) {
       }
       return sums;
     });
-  }
+  };
+  int64_t chunks = headDim / chunk, rest = headDim % chunk;
+  Vals sums = k.loop(0, chunks, 1, Vals(each, k.zero(vector())), [&](Val i, Vals sums) -> Vals {
+    return add(i * chunk, chunk, (i + next) % 2, sums);
+  });
+  next = (next + chunks) % 2;
+  if (rest)
+    sums = add(k.index(chunks * chunk), rest, takeBuffer(), sums);
   weightsInUse = false;
   return sums;
 }
@@ -67,8 +72,9 @@ void TilePair::accumulate(const Vals &weights, const TilePart &part, Vals &sums)
     k.storeVector(weight, weights_, {row * each + k.index(j), lane});
   for (int64_t d = 0; d < headDim; d += 2 * chunk) {
     int64_t count = std::min(2 * chunk, headDim - d), first = d / rows;
-    copy(part, d, count, 0);
-    Val buffer = publish();
+    Val buffer = takeBuffer();
+    copy(part, k.index(d), count, buffer, 0);
+    k.barrier();
     Vals some(ArrayRef(sums).slice(first, llvm::divideCeil(count, rows)));
     some = k.loop(0, tile, width, some, [&](Val r, Vals sums) -> Vals {
       Vals fromRows;

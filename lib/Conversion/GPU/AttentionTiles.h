@@ -54,10 +54,13 @@ struct TilePart {
 /// The inside of a block of `threads` threads; all of them make the same calls.
 class TilePair {
 public:
-  static constexpr int64_t tile = AttentionShape::tile, width = 4, each = 8;
-  static constexpr int64_t columns = tile / width, rows = tile / each, threads = columns * rows;
+  static constexpr int64_t tile = AttentionShape::tile, width = 4, columns = tile / width;
+  static int64_t rowsFor(int64_t headDim) { return headDim > 32 ? 16 : 8; }
+  static int64_t threadsFor(int64_t headDim) { return columns * rowsFor(headDim); }
 
   TilePair(GPUBuilder &k, int64_t headDim, Val thread);
+
+  const int64_t rows, each; ///< of threads, of tokens of a thread
 
   mlir::VectorType vector() const { return k.vectorOf(width, k.b.getF32Type()); }
   /// Four features each of the thread's `rows`-th: what it accumulates.
@@ -84,11 +87,11 @@ private:
   static constexpr int64_t chunk = 16; ///< features of two parts in shared memory, or twice as many of one
 
   mlir::Type f32() const { return k.b.getF32Type(); }
-  /// Copies features into rows of the next buffer.
-  void copy(const TilePart &part, int64_t firstFeature, int64_t count, int64_t firstRow) const;
-  /// The buffer is there for all threads; returns its number. The next copies go to the other, which nobody reads any
-  /// longer.
-  Val publish();
+  /// The buffer to copy into next. A barrier after that makes it readable, and the other one free: who came to the
+  /// barrier has read what was there.
+  Val takeBuffer();
+  /// Copies `count` features from `firstFeature` on into rows of a buffer.
+  void copy(const TilePart &part, Val firstFeature, int64_t count, Val buffer, int64_t firstRow) const;
 
   GPUBuilder &k;
   int64_t headDim;
