@@ -98,6 +98,7 @@ Status Block::run(const KernelLaunch &newLaunch, int32_t index, std::optional<ui
   block[1] = uint32_t(index) / grid_size[0] % grid_size[1];
   block[2] = uint32_t(index) / grid_size[0] / grid_size[1];
   count = int(block_size[0] * block_size[1] * block_size[2]);
+  waiting.clear();
   if (checker)
     checker->startBlock(index, shared);
   for (int t = 0; t < count; ++t) {
@@ -172,29 +173,31 @@ void Block::wait(State state, int32_t site) {
 void Block::arrive(int32_t site, int32_t id, int32_t expected) {
   if (expected == 0)
     expected = count;
-  threads[current].barrier = id;
-  threads[current].barrierThreads = expected;
-  group.assign(1, current);
-  for (int t = 0; t < count; ++t)
-    if (t != current && threads[t].state == State::AtBarrier && threads[t].barrier == id)
-      group.push_back(t);
-  const Thread &other = threads[group.back()];
-  if (other.barrierThreads != expected)
-    note(current, site,
-         fmt::format("barrier {} is for {} threads here, and for {} at {}", id, expected, other.barrierThreads,
-                     location(other.site)));
-  else if (checker && group.size() > 1 && other.site != site)
-    note(current, site,
-         fmt::format("divergent barrier: {} waits at another one, {}", nameOf({blockNumber, group.back()}),
-                     location(other.site)));
-  if (!problem.empty())
-    abandon();
-  if (int(group.size()) < expected)
+  Thread &thread = threads[current];
+  thread.barrier = id;
+  thread.barrierThreads = expected;
+  std::vector<int> &here = waiting[id];
+  if (!here.empty()) {
+    const Thread &other = threads[here.front()];
+    if (other.barrierThreads != expected)
+      note(current, site,
+           fmt::format("barrier {} is for {} threads here, and for {} at {}", id, expected, other.barrierThreads,
+                       location(other.site)));
+    else if (checker && other.site != site)
+      note(current, site,
+           fmt::format("divergent barrier: {} waits at another one, {}", nameOf({blockNumber, here.front()}),
+                       location(other.site)));
+    if (!problem.empty())
+      abandon();
+  }
+  here.push_back(current);
+  if (int(here.size()) < expected)
     return wait(State::AtBarrier, site);
   if (checker)
-    checker->order(group);
-  for (int t : group)
+    checker->order(here);
+  for (int t : here)
     threads[t].state = State::Ready;
+  here.clear();
   // Whoever comes last need not go on first.
   if (random)
     wait(State::Ready, site);

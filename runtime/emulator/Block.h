@@ -16,6 +16,7 @@
 
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <random>
 
 namespace smet::rt {
@@ -98,7 +99,8 @@ private:
   std::unique_ptr<char, void (*)(void *)> sharedMemory{nullptr, std::free};
   std::optional<FiberStacks> stacks;
   std::vector<Thread> threads;
-  std::vector<int> order, group; ///< in which threads are tried; that meet now
+  std::vector<int> order, group;               ///< in which threads are tried; that meet now
+  std::map<int32_t, std::vector<int>> waiting; ///< at each barrier, in the order in which they came
 
   const KernelLaunch *launch = nullptr;
   Checker *checker = nullptr;

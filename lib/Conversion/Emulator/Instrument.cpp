@@ -60,16 +60,22 @@ static int64_t lanesOf(Type type) {
   return vector ? vector.getNumElements() : 1;
 }
 
-/// Floating-point operations of a block, a multiply-add as two, are added when it is left.
+/// Floating-point operations of an instruction on one lane, a multiply-add as two.
+static int64_t operationsOf(Operation &op) {
+  if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op))
+    return intrinsic.getIntrin() == "llvm.fma" ? 2 : intrinsic.getIntrin() == "llvm.sqrt" ? 1 : 0;
+  if (isa<LLVM::FMAOp, LLVM::FMulAddOp>(op))
+    return 2;
+  return isa<LLVM::FAddOp, LLVM::FSubOp, LLVM::FMulOp, LLVM::FDivOp, LLVM::SqrtOp, LLVM::MaxNumOp, LLVM::MinNumOp,
+             LLVM::MaximumOp, LLVM::MinimumOp>(op);
+}
+
+/// Those of a block are added when it is left.
 void EmulatedKernel::countOperations(Block &block) {
   int64_t count = 0;
   for (Operation &op : block)
-    if (op.getNumResults() == 1 && isa<FloatType>(getElementTypeOrSelf(op.getResult(0).getType()))) {
-      if (isa<LLVM::FAddOp, LLVM::FSubOp, LLVM::FMulOp, LLVM::FDivOp, LLVM::SqrtOp, LLVM::MaxNumOp, LLVM::MinNumOp>(op))
-        count += lanesOf(op.getResult(0).getType());
-      if (isa<LLVM::FMAOp, LLVM::FMulAddOp>(op))
-        count += 2 * lanesOf(op.getResult(0).getType());
-    }
+    if (op.getNumResults() == 1 && isa<FloatType>(getElementTypeOrSelf(op.getResult(0).getType())))
+      count += operationsOf(op) * lanesOf(op.getResult(0).getType());
   if (!count)
     return;
   Location loc = block.getTerminator()->getLoc();

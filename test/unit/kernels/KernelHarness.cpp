@@ -46,6 +46,14 @@ std::string Kernel::error(const std::string &entry) {
   return outcome ? "" : outcome.error().message;
 }
 
+rt::KernelCounters Kernel::counters(const std::string &part) const {
+  rt::KernelCounters sum;
+  for (const auto &[name, counters] : instance->emulator().counters())
+    if (name.find(part) != std::string::npos)
+      sum += counters;
+  return sum;
+}
+
 std::string test::nameOf(const testing::TestParamInfo<Target> &info) {
   switch (info.param) {
   case Target::Reference:

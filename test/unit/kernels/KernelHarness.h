@@ -52,6 +52,8 @@ public:
   std::string error(const std::string &entry = "main");
 
   const rt::Manifest &manifest() const { return instance->manifest(); }
+  /// What the GPU kernels with `part` in their names did so far, on Target::GPUChecked.
+  rt::KernelCounters counters(const std::string &part) const;
   bool valid() const { return instance != nullptr; }
 
 private:

@@ -114,6 +114,35 @@ TEST_P(NNAttention, Gradient) {
 INSTANTIATE_TEST_SUITE_P(Targets, NNAttention,
                          testing::Values(Target::Reference, Target::CPU, Target::GPU, Target::GPUChecked), nameOf);
 
+// Pairs of tiles that nobody sees are not computed; all loads are of whole sectors, shared memory has no conflicts.
+TEST(NNAttentionTraffic, IsWhatTilesNeed) {
+  const Size s{4, 2, 16, 128, 256};
+  const int64_t tiles = 2, pairs = s.heads * s.tokens / s.seqLen * tiles * (tiles + 1) / 2, tile = 64;
+  std::mt19937 rng(5);
+  Problem problem(s, rng);
+  std::string wide = problem.wide(), narrow = problem.narrow();
+  auto expect = [&](Kernel &kernel, const std::string &name, int64_t products, int64_t loadedTiles) {
+    ASSERT_TRUE(kernel.run());
+    rt::KernelCounters counters = kernel.counters(name);
+    int64_t multiplyAdds = products * pairs * tile * tile * s.headDim;
+    EXPECT_GT(counters.flops, 2 * multiplyAdds);
+    EXPECT_LT(counters.flops, 2 * multiplyAdds + products * pairs * tile * tile * 40); // exponentials, mostly
+    EXPECT_EQ(counters.sharedConflicts, 0);
+    EXPECT_LE(counters.globalLoadSectors, counters.globalLoadBytes / 32);
+    EXPECT_LE(counters.globalLoadSectors, loadedTiles * pairs * tile * s.headDim / 8);
+  };
+  Kernel forward(entry("nn.attention", {{"q", wide}, {"k", narrow}, {"v", narrow}},
+                       {{"o", wide, "output"}, {"lse", problem.stats(), "output"}}, problem.attributes()),
+                 Target::GPUChecked);
+  expect(forward, "nn_attention", 2, 3); // q, k, v;
+  Kernel backward(
+      entry("nn.attention_grad",
+            {{"q", wide}, {"k", narrow}, {"v", narrow}, {"o", wide}, {"lse", problem.stats()}, {"dO", wide}},
+            {{"dq", wide, "output"}, {"dk", narrow, "output"}, {"dv", narrow, "output"}}, problem.attributes()),
+      Target::GPUChecked);
+  expect(backward, "nn_attention_grad", 7, 13); // q, k, v, do and once more k, do, q; delta;
+}
+
 // On a GPU tokens are padded to whole tiles. Where these are zero, so are outputs and gradients: sums over tokens of
 // other kernels include them.
 TEST(NNAttentionPadding, StaysZero) {
