@@ -10,9 +10,9 @@ using Compare = KernelBuilder::Compare;
 
 // A row of the buffers is four elements longer than a tile: the threads of a warp read neighbouring rows at one place.
 TilePair::TilePair(GPUBuilder &k, int64_t headDim, Val thread)
-    : rows(rowsFor(headDim)), each(tile / rows), k(k), headDim(headDim), thread(thread), row(thread / columns), lane(thread % columns * width),
-      buffers(k.shared({2, std::min(2 * chunk, 2 * headDim), tile + width}, f32())),
-      weights_(k.shared({tile, tile}, f32())) {}
+    : rows(rowsFor(headDim)), each(tile / rows), k(k), headDim(headDim), thread(thread), row(thread / columns),
+      lane(thread % columns * width), buffers(k.shared({2, std::min(2 * chunk, 2 * headDim), tile + width}, f32())),
+      sharedWeights(k.shared({tile, tile}, f32())) {}
 
 // A thread copies 16 bytes at a time. Tokens behind the last are others once more: nothing is stored for them.
 void TilePair::copy(const TilePart &part, Val firstFeature, int64_t count, Val buffer, int64_t firstRow) const {
@@ -55,9 +55,8 @@ Vals TilePair::scores(const TilePart &lanes, const TilePart &inRows) {
     });
   };
   int64_t chunks = headDim / chunk, rest = headDim % chunk;
-  Vals sums = k.loop(0, chunks, 1, Vals(each, k.zero(vector())), [&](Val i, Vals sums) -> Vals {
-    return add(i * chunk, chunk, (i + next) % 2, sums);
-  });
+  Vals sums = k.loop(0, chunks, 1, Vals(each, k.zero(vector())),
+                     [&](Val i, Vals sums) -> Vals { return add(i * chunk, chunk, (i + next) % 2, sums); });
   next = (next + chunks) % 2;
   if (rest)
     sums = add(k.index(chunks * chunk), rest, takeBuffer(), sums);
@@ -69,7 +68,7 @@ void TilePair::accumulate(const Vals &weights, const TilePart &part, Vals &sums)
   if (std::exchange(weightsInUse, true))
     k.barrier();
   for (auto [j, weight] : llvm::enumerate(weights))
-    k.storeVector(weight, weights_, {row * each + k.index(j), lane});
+    k.storeVector(weight, sharedWeights, {row * each + k.index(j), lane});
   for (int64_t d = 0; d < headDim; d += 2 * chunk) {
     int64_t count = std::min(2 * chunk, headDim - d), first = d / rows;
     Val buffer = takeBuffer();
@@ -79,7 +78,7 @@ void TilePair::accumulate(const Vals &weights, const TilePart &part, Vals &sums)
     some = k.loop(0, tile, width, some, [&](Val r, Vals sums) -> Vals {
       Vals fromRows;
       for (int64_t w = 0; w < width; ++w)
-        fromRows.push_back(k.loadVector(weights_, {r + w, lane}, width));
+        fromRows.push_back(k.loadVector(sharedWeights, {r + w, lane}, width));
       for (auto [i, sum] : llvm::enumerate(sums)) {
         Val f = row + k.index(i * rows); // beyond the last feature: the last once more, which is not stored
         if (int64_t(i + 1) * rows > count)

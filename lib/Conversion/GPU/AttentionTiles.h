@@ -1,15 +1,18 @@
 //===- AttentionTiles.h - a block's pair of token tiles ---------*- C++ -*-===//
 //
-// Attention and its gradient are products of tiles of 64 queries and 64 keys. The tokens of one tile are in lanes: each
-// thread has four of them, and eight of the other tile's, in rows:
+// Attention and its gradient are products of tiles of 64 queries and 64 keys. The tokens of one tile are in lanes,
+// four of each thread, those of the other in rows, eight of each thread (four where a head has many features):
 //
-//                 lanes: 16 columns of threads, 4 tokens each
-//               ┌────────────────────────────────┐
-//     rows: 8   │  scores[8]: vector of 4         │   scores: sum over features of two arrays, 16 features at a time
-//     rows of   │  in registers                   │           in shared memory
-//     threads,  │                                 │   accumulate: weights (a function of scores) to shared memory; sums
-//     8 tokens  │                                 │           over the rows, for features r, r + 8, ... of four lanes
-//     each      └────────────────────────────────┘
+//              16 columns of threads, four lanes each
+//             ┌───────────────────────────────────────┐
+//     8 or 16 │ scores: sums over features, 16 at a   │
+//     rows of │ time in shared memory; in registers   │
+//     threads │                                       │
+//             │ accumulate: what was made of scores   │
+//             │ goes to shared memory; sums over the  │
+//             │ rows, for features r, r + 8, ... of   │
+//             │ the lanes, 32 at a time; in registers │
+//             └───────────────────────────────────────┘
 //
 // A thread's lanes are the same in both products, so that what belongs to a lane (a maximum, a sum) stays in registers.
 //
@@ -51,10 +54,11 @@ struct TilePart {
   Val feature, tile;
 };
 
-/// The inside of a block of `threads` threads; all of them make the same calls.
+/// The inside of a block of `threadsFor` threads; all of them make the same calls.
 class TilePair {
 public:
   static constexpr int64_t tile = AttentionShape::tile, width = 4, columns = tile / width;
+  /// So that what a thread has fits into registers.
   static int64_t rowsFor(int64_t headDim) { return headDim > 32 ? 16 : 8; }
   static int64_t threadsFor(int64_t headDim) { return columns * rowsFor(headDim); }
 
@@ -63,14 +67,15 @@ public:
   const int64_t rows, each; ///< of threads, of tokens of a thread
 
   mlir::VectorType vector() const { return k.vectorOf(width, k.b.getF32Type()); }
-  /// Four features each of the thread's `rows`-th: what it accumulates.
+  /// The beginning of what is accumulated: of features row, row + rows, ... and the thread's lanes.
   Vals zeros() const { return Vals(llvm::divideCeil(headDim, rows), k.zero(vector())); }
 
-  /// Of the thread's rows, lane by lane: the sums over a head's features of lanes[f][lane] rows[f][row].
+  /// Of each of the thread's rows, its lanes' sums over a head's features of lanes[f][lane] inRows[f][row].
   Vals scores(const TilePart &lanes, const TilePart &inRows);
-  /// sums[i][lane] += sum over rows of part[feature r + 8 i][row] weights[row][lane].
+  /// sums[i][lane] += sum over all rows of part[i-th feature of the thread][row] weights[row][lane]; `weights` are
+  /// those of the thread's rows.
   void accumulate(const Vals &weights, const TilePart &part, Vals &sums);
-  /// What join makes of the values of all threads with the same lanes, in order; at most once between two products.
+  /// What `join` makes of the values of all threads with the same lanes, in order; at most once between two products.
   Val joinRows(Val value, llvm::function_ref<Val(Val, Val)> join);
   /// At the end of a loop's body that began with scores.
   void endRound();
@@ -95,11 +100,11 @@ private:
 
   GPUBuilder &k;
   int64_t headDim;
-  Val thread, row, lane;         ///< of the threads' rows, of the tile's tokens
-  mlir::Value buffers, weights_; ///< in shared memory
-  mlir::Value joined;            ///< likewise; null until used
-  int64_t next = 0;
-  bool weightsInUse = false;
+  Val thread, row, lane; ///< row: of the rows of threads; lane: its first, of the tile's tokens
+  // In shared memory; `joined` where it is used.
+  mlir::Value buffers, sharedWeights, joined;
+  int64_t next = 0;          ///< the buffer that is taken next
+  bool weightsInUse = false; ///< maybe some thread still reads them
 };
 
 /// The rows that the lanes of a thread see: those from `from` to `to`, where given.
