@@ -68,12 +68,6 @@ std::string test::nameOf(const testing::TestParamInfo<Target> &info) {
   return "";
 }
 
-bool test::lacksKernel(Target target, const std::vector<std::string> &tests) {
-  std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  bool isGPU = target == Target::GPU || target == Target::GPUChecked;
-  return isGPU && std::ranges::find(tests, name.substr(0, name.find('/'))) == tests.end();
-}
-
 static std::string join(const std::vector<std::string> &parts) {
   std::string text;
   for (const std::string &part : parts)

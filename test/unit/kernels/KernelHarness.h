@@ -75,12 +75,6 @@ private:
 /// "cpu", say: for suites that run on several targets.
 std::string nameOf(const testing::TestParamInfo<Target> &info);
 
-/// Skips the running test on a GPU, unless it is one of `tests`: those of ops that have a GPU kernel.
-#define SMET_SKIP_ON_GPU_BUT(target, ...)                                                                              \
-  if (lacksKernel(target, {__VA_ARGS__}))                                                                              \
-  GTEST_SKIP() << "no GPU kernel yet"
-bool lacksKernel(Target target, const std::vector<std::string> &tests);
-
 /// An operand of an op under test.
 struct Operand {
   std::string name; ///< of the tensor, and of the SSA value

@@ -19,7 +19,6 @@ template <typename T> std::vector<T> row(const std::vector<T> &x, int64_t t, siz
 }
 
 struct NNDecode : testing::TestWithParam<Target> {
-  void SetUp() override { SMET_SKIP_ON_GPU_BUT(GetParam(), "CachedAttention", "RopeAt", "SelectToken"); }
   std::mt19937 rng{11};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
 };

@@ -16,9 +16,6 @@ namespace {
 Array rounded(const std::vector<float> &values) { return {values.begin(), values.end()}; }
 
 struct NNKernels : testing::TestWithParam<Target> {
-  void SetUp() override {
-    SMET_SKIP_ON_GPU_BUT(GetParam(), "Add", "SiluMul", "Exponentials", "RMSNorm", "Embedding", "Rope", "Linear", "LinearCrossEntropy");
-  }
   std::mt19937 rng{7};
   std::vector<float> random(size_t n, double scale = 1) { return randomVector<float>(n, rng, scale); }
 };
