@@ -126,9 +126,10 @@ Expected<CompileRequest> CompileRequest::parse(StringRef text) {
   ModelRequest &model = request.model;
   Reader reader(*object);
   reader.read("target", request.target,
-              {{"cpu", Target::CPU}, {"reference", Target::Reference}, {"cuda", Target::CUDA}});
+              {{"cpu", Target::CPU}, {"reference", Target::Reference}, {"gpu-emulator", Target::GPUEmulator}, {"cuda", Target::CUDA}});
   reader.read("cpu", request.cpu);
   reader.read("tune", request.tune);
+  reader.read("check", request.check);
   reader.read("chip", request.chip.name);
   reader.read("ptx_features", request.chip.features);
   reader.read("image_format", request.chip.format);
@@ -172,6 +173,7 @@ class Compilation {
 public:
   Compilation(const CompileRequest &request, StringRef cache, StringRef dumpDirectory) : context(registry()) {
     options.target = request.target;
+    options.check = request.check;
     options.cpu = request.cpu;
     options.chip = request.chip;
     options.dumpDirectory = dumpDirectory;
@@ -235,11 +237,13 @@ private:
     if (!built)
       return built.takeError();
     module = std::move(*built);
-    // The manifest says which target it is for.
+    // The manifest says which target it is for, and whether its kernels are checked.
     auto config = json::parse(module->getOperation()->getAttrOfType<mlir::StringAttr>(names::config).getValue());
     if (!config)
       return config.takeError();
     (*config->getAsObject())["target"] = name(request.target);
+    if (request.check)
+      (*config->getAsObject())["check"] = true;
     std::string text;
     llvm::raw_string_ostream(text) << *config;
     module->getOperation()->setAttr(names::config, mlir::StringAttr::get(&context, text));

@@ -21,7 +21,8 @@
 //       {"name": "model.layers.0.mlp.up_proj.weight", "id": 5, "rows": 688, "cols": 256, "block": [16, 16],
 //        "nnz": 69}, ...],
 //     "config": { ... what was compiled: "model" (the Hugging Face config), "batch", "seq_len", "padded_seq_len",
-//                 "method", "density", "block", "warmup_updates", ... }
+//                 "method", "density", "block", "warmup_updates", "check" (kernels of a GPU announce
+//                 what they access, for the emulator), ... }
 //   }
 //
 // Calls of every entry point, in order: smet_context::trace gives their indices. `callee` is a kernel, named as in the

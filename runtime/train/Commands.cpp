@@ -35,6 +35,7 @@ static std::string configText(const nlohmann::json &value) {
 
 Status adoptProgram(TrainOptions &options, const Manifest &manifest) {
   static constexpr std::pair<std::string_view, std::string_view> keys[] = {{"method", "method"},
+                                                                           {"check", "check"},
                                                                            {"dtype", "dtype"},
                                                                            {"density", "density"},
                                                                            {"block", "block"},

@@ -24,7 +24,7 @@
 namespace smet::rt {
 
 enum class Method { Smet, Static, Dense };
-enum class Target { Cpu, Reference, Cuda };
+enum class Target { Cpu, Reference, Cuda, GpuEmulator };
 /// How activations and the weights of sparse layers are stored.
 enum class Storage { F32, BF16 };
 
@@ -47,7 +47,7 @@ struct TrainOptions {
   Target target = Target::Cpu;
   std::string cpu = "host";
   std::string chip = "sm_90a";
-  bool tune = false;
+  bool check = false, tune = false;
   Storage dtype = Storage::F32;
   double density = 0.1;
   BlockShape block;

@@ -54,6 +54,7 @@ int main(int argc, char **argv) {
                                cl::desc("of --module; a request has its own"),
                                cl::values(clEnumValN(smet::Target::CPU, "cpu", "vector kernels (default)"),
                                           clEnumValN(smet::Target::Reference, "reference", "defines the meaning"),
+                                          clEnumValN(smet::Target::GPUEmulator, "gpu-emulator", "kernels of a GPU, run by the host"),
                                           clEnumValN(smet::Target::CUDA, "cuda", "kernels for NVIDIA's GPUs")));
   cl::opt<std::string> chip("chip", cl::value_desc("name"), cl::cat(category),
                             cl::desc("of the target cuda: sm_80 (A100), sm_90a (H100, H200), ... (default: the "

@@ -11,22 +11,24 @@ namespace smet {
 
 /// The request that `smet` hands to smet-compile:
 ///
-///   {"kind": "train" | "infer", "target": "cpu" | "reference" | "cuda", "cpu": "host" | LLVM's name of a processor,
+///   {"kind": "train" | "infer", "target": "cpu" | "reference" | "gpu-emulator" | "cuda",
+///    "cpu": "host" | LLVM's name of a processor,
 ///    "model": {a Hugging Face config.json}, "method": "smet" | "static" | "dense", "dtype": "f32" | "bf16",
 ///    "density": 0.1, "block": [16, 16], "batch": 16, "seq_len": 128, "warmup_updates": 10, "beta1": 0.9,
 ///    "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "lr_scaling": true, "tune": false,
-///    "chip": "sm_90a", "ptx_features": "" | "+ptx80", "image_format": "bin" | "isa" | "fatbin"}
+///    "check": false, "chip": "sm_90a", "ptx_features": "" | "+ptx80", "image_format": "bin" | "isa" | "fatbin"}
 ///
 /// All but "model" have defaults. Unknown keys and wrong types are errors, each named. Entry points that somebody wrote
 /// as IR are compiled by
 ///
-///   {"module": "func.func @main(...) ...", "target": ..., "cpu": ..., "tune": ..., "chip": ...}
+///   {"module": "func.func @main(...) ...", "target": ..., "cpu": ..., "tune": ..., "check": ..., "chip": ...}
 struct CompileRequest {
   ModelRequest model;
   std::optional<std::string> module; ///< entry points as text, in place of the model
   Target target = Target::CPU;
   std::string cpu = "host"; ///< CompileOptions::cpu
   bool tune = false;        ///< sparse products are measured
+  bool check = false;       ///< CompileOptions::check
   GPUChip chip;             ///< CompileOptions::chip
 
   static llvm::Expected<CompileRequest> parse(llvm::StringRef json);
