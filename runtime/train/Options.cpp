@@ -35,13 +35,16 @@ std::span<const OptionInfo> optionTable() {
       {"beta2", Model, "B", "decay of Adam's second moment", &O::beta2},
       {"eps", Model, "E", "Adam's epsilon", &O::eps},
       {"weight-decay", Model, "D", "decoupled weight decay (AdamW)", &O::weightDecay},
-      {"target", Model, "TARGET", "cpu; cuda (an NVIDIA GPU); gpu-emulator (its kernels, run here: slow); or reference (slow; defines the meaning)", &O::target},
+      {"target", Model, "TARGET",
+       "cpu; cuda (an NVIDIA GPU); gpu-emulator (its kernels, run here: slow); or reference (slow; defines the "
+       "meaning)",
+       &O::target},
       {"cpu", Model, "NAME", "processor to compile for, as LLVM names it: x86-64-v3, znver4, ...; host: this machine",
        &O::cpu},
       {"chip", Model, "NAME", "with --target cuda, what to compile kernels for: sm_80 (A100), sm_90a (H100, H200), ...",
        &O::chip},
-      {"check", Model, "", "with --target gpu-emulator, look for races, missing waits and accesses out of bounds; slower",
-       &O::check},
+      {"check", Model, "",
+       "with --target gpu-emulator, look for races, missing waits and accesses out of bounds; slower", &O::check},
       {"tune", Model, "", "measure the kernels of each sparse product on this machine and take the fastest; cached",
        &O::tune},
       {"cache-dir", Model, "DIR", "compiled programs and tokenised data; default $XDG_CACHE_HOME/smet or ~/.cache/smet",
@@ -121,8 +124,10 @@ template <typename E> struct Named {
 };
 static constexpr Named<Method> kMethods[] = {
     {"smet", Method::Smet}, {"static", Method::Static}, {"dense", Method::Dense}};
-static constexpr Named<Target> kTargets[] = {
-    {"cpu", Target::Cpu}, {"reference", Target::Reference}, {"cuda", Target::Cuda}, {"gpu-emulator", Target::GpuEmulator}};
+static constexpr Named<Target> kTargets[] = {{"cpu", Target::Cpu},
+                                             {"reference", Target::Reference},
+                                             {"cuda", Target::Cuda},
+                                             {"gpu-emulator", Target::GpuEmulator}};
 static constexpr Named<Storage> kStorages[] = {{"f32", Storage::F32}, {"bf16", Storage::BF16}};
 static constexpr Named<Schedule> kSchedules[] = {{"cosine", Schedule::Cosine},
                                                  {"linear", Schedule::Linear},
@@ -429,7 +434,7 @@ Status validate(const TrainOptions &o) {
   if (o.check && o.target != Target::GpuEmulator)
     return fail("--check is of --target gpu-emulator; leave it out");
   if (o.dtype == Storage::BF16 && o.target == Target::Reference)
-    return fail("--dtype bf16 is a form of storage of the other targets; the reference knows f32 only");
+    return fail("--dtype bf16 is a form of storage of --target cpu and of GPUs; the reference knows f32 only");
   if (o.stopAfter > o.steps)
     return fail("--stop-after {} is beyond the last step (--steps {})", o.stopAfter, o.steps);
   if (o.updateUntil > o.steps)

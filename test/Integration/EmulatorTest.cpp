@@ -1,7 +1,7 @@
 //===- EmulatorTest.cpp - training by the kernels of a GPU ----------------===//
 #include "Tools.h"
+#include "Topologies.h"
 
-#include "runtime/checkpoint/Safetensors.h"
 #include "runtime/train/Metrics.h"
 
 using namespace smet::test;
@@ -36,25 +36,17 @@ protected:
       EXPECT_NEAR(gpu[i], cpu[i], tolerance * cpu[i]) << "step " << i + 1;
     EXPECT_LT(gpu[11], gpu[0]) << "it learns";
   }
-
-  /// A checkpoint's array, as text.
-  std::string array(std::string_view run, const std::string &name) {
-    auto file = SafetensorsFile::open(checkpoint(run, 12) / "model.safetensors");
-    EXPECT_TRUE(file) << messageOf(file);
-    const SafetensorsEntry *entry = file->find(name);
-    EXPECT_TRUE(entry) << name;
-    return entry ? std::string(reinterpret_cast<const char *>(entry->bytes.data()), entry->bytes.size()) : "";
-  }
 };
 
 } // namespace
 
-// Two topology updates, each drawn by the target itself; the traces are the same, so that losses can be compared.
+// Two topology updates, each drawn by the target itself. Among thousands of single weights two have scores so close
+// that a rounding decides which of them is pruned; else the traces are the same.
 TEST_P(EmulatorTest, TrainsAsTheCpuDoes) {
   expectClose(losses("--target gpu-emulator", "gpu"), losses("--target cpu", "cpu"), 1e-4);
-  for (const char *name : {"model.layers.0.self_attn.q_proj.weight", "model.layers.2.mlp.down_proj.weight"})
-    for (const char *part : {".topology.positions", ".topology.coordinates"})
-      EXPECT_EQ(array("gpu", std::string(name) + part), array("cpu", std::string(name) + part)) << name;
+  Topologies gpu = topology(checkpoint("gpu", 12)), cpu = topology(checkpoint("cpu", 12));
+  int64_t blocks = common(cpu, cpu), allowed = GetParam() == std::string("1x1") ? blocks / 10000 : 0;
+  EXPECT_GE(common(gpu, cpu), blocks - allowed) << "of " << blocks;
 }
 
 TEST_P(EmulatorTest, TrainsAsTheCpuDoesInBF16) {

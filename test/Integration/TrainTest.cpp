@@ -1,12 +1,10 @@
 //===- TrainTest.cpp - training runs from text to checkpoint --------------===//
 
 #include "Tools.h"
+#include "Topologies.h"
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/train/Metrics.h"
-
-#include <map>
-#include <set>
 
 using namespace smet::test;
 using namespace smet::rt;
@@ -24,35 +22,6 @@ protected:
     return records.value_or(std::vector<nlohmann::json>());
   }
 };
-
-/// The linear indices of the active blocks of every sparse layer, from a checkpoint's files alone.
-std::map<std::string, std::set<int64_t>> topology(const fs::path &checkpoint) {
-  auto file = SafetensorsFile::open(checkpoint / "model.safetensors");
-  EXPECT_TRUE(file) << messageOf(file);
-  std::map<std::string, std::set<int64_t>> layers;
-  for (const SafetensorsEntry &entry : file->tensors()) {
-    size_t suffix = entry.name.find(".topology.positions");
-    if (suffix == std::string::npos)
-      continue;
-    std::string name = entry.name.substr(0, suffix);
-    const SafetensorsEntry *columns = file->find(name + ".topology.coordinates");
-    EXPECT_EQ(columns->dtype, "I16");
-    auto *positions = reinterpret_cast<const int32_t *>(entry.bytes.data());
-    auto *coordinates = reinterpret_cast<const uint16_t *>(columns->bytes.data());
-    for (int64_t row = 0; row + 1 < entry.shape[0]; ++row)
-      for (int32_t slot = positions[row]; slot < positions[row + 1]; ++slot)
-        layers[name].insert(row * 65536 + coordinates[slot]);
-  }
-  return layers;
-}
-
-int64_t common(const std::map<std::string, std::set<int64_t>> &a, const std::map<std::string, std::set<int64_t>> &b) {
-  int64_t count = 0;
-  for (auto &[name, blocks] : a)
-    for (int64_t block : blocks)
-      count += b.at(name).contains(block);
-  return count;
-}
 
 } // namespace
 
