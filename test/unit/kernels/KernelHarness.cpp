@@ -23,18 +23,33 @@ Kernel::Kernel(const std::string &text, Target target, int threads, const std::s
     ADD_FAILURE() << loaded.error().message;
   else
     instance = std::move(*loaded);
-  // Threads in an order drawn at random, copies at any time.
-  if (instance && target == Target::GPUChecked)
-    instance->emulator().options = {.check = true, .seed = 1};
+  checked = target == Target::GPUChecked;
 }
 
 bool Kernel::run(const std::string &entry) {
   if (!instance)
     return false;
-  auto outcome = instance->run(entry);
-  if (!outcome)
-    ADD_FAILURE() << outcome.error().message;
-  return outcome && *outcome == rt::Outcome::Ok;
+  auto runOnce = [&] {
+    auto outcome = instance->run(entry);
+    if (!outcome)
+      ADD_FAILURE() << outcome.error().message;
+    return outcome && *outcome == rt::Outcome::Ok;
+  };
+  if (!checked)
+    return runOnce();
+  // Threads in orders drawn at random, copies at any time: checks in one, the same bits in others.
+  std::span<char> arena(instance->arena().base(), manifest().arenaBytes);
+  std::vector<char> before(arena.begin(), arena.end()), after;
+  for (uint64_t seed : {1, 2, 3}) {
+    std::ranges::copy(before, arena.begin());
+    instance->emulator().options = {.check = seed == 1, .seed = seed};
+    if (!runOnce())
+      return false;
+    if (after.empty())
+      after.assign(arena.begin(), arena.end());
+    EXPECT_TRUE(std::ranges::equal(arena, after)) << "the order of threads with seed " << seed << " changes results";
+  }
+  return true;
 }
 
 std::string Kernel::error(const std::string &entry) {

@@ -46,7 +46,8 @@ public:
     std::span<T> tensor = view<T>(name);
     return {tensor.begin(), tensor.end()};
   }
-  /// Runs an entry point; returns whether the loss was finite.
+  /// Runs an entry point; returns whether the loss was finite. On Target::GPUChecked three times from the same state,
+  /// each with another order of threads, which must not change a bit.
   bool run(const std::string &entry = "main");
   /// Runs an entry point that must fail; returns the message.
   std::string error(const std::string &entry = "main");
@@ -70,6 +71,7 @@ private:
 
   std::unique_ptr<rt::ThreadPool> pool;
   std::unique_ptr<rt::Instance> instance;
+  bool checked = false; ///< Target::GPUChecked
 };
 
 /// "cpu", say: for suites that run on several targets.
