@@ -172,3 +172,7 @@ void smet::denseProduct(GPUBuilder &k, const Factor &left, const Factor &right,
       store(firstRow + row + k.index(r), firstColumn + column, state[r]);
   });
 }
+
+void smet::denseProduct(GPUBuilder &k, const Factor &left, const Factor &right, const DenseMatrix &c) {
+  denseProduct(k, left, right, [&](Val row, Val column, Val piece) { c.store(k, piece, row, column); });
+}

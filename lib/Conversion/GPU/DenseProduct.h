@@ -42,6 +42,8 @@ struct Factor {
 /// in the order of d. Pieces are four columns and may lie outside of C.
 void denseProduct(GPUBuilder &k, const Factor &left, const Factor &right,
                   llvm::function_ref<void(Val, Val, Val)> store);
+/// A launch of the product into `c`.
+void denseProduct(GPUBuilder &k, const Factor &left, const Factor &right, const DenseMatrix &c);
 
 } // namespace smet
 

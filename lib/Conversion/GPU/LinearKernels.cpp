@@ -8,11 +8,6 @@ using namespace smet;
 
 namespace {
 
-/// A launch of the product into `c`.
-void multiply(GPUBuilder &k, const Factor &left, const Factor &right, const DenseMatrix &c) {
-  denseProduct(k, left, right, [&](Val row, Val column, Val piece) { c.store(k, piece, row, column); });
-}
-
 // y = w x
 struct LinearKernel : GPUKernel<nn::LinearOp> {
   using GPUKernel::GPUKernel;
@@ -20,8 +15,8 @@ struct LinearKernel : GPUKernel<nn::LinearOp> {
     Activation x = Activation::of(op.getX()), y = Activation::of(op.getY());
     if (!x || !y || !isF32OrBF16(op.getW()))
       return failure();
-    multiply(k, {DenseMatrix::of(op.getW()), /*alongRows=*/true}, {DenseMatrix::of(x), /*alongRows=*/false},
-             DenseMatrix::of(y));
+    denseProduct(k, {DenseMatrix::of(op.getW()), /*alongRows=*/true}, {DenseMatrix::of(x), /*alongRows=*/false},
+                 DenseMatrix::of(y));
     return success();
   }
 };
@@ -33,8 +28,8 @@ struct LinearGradInputKernel : GPUKernel<nn::LinearGradInputOp> {
     Activation dy = Activation::of(op.getDy()), dx = Activation::of(op.getDx());
     if (!dy || !dx || !isF32OrBF16(op.getW()))
       return failure();
-    multiply(k, {DenseMatrix::of(op.getW()), /*alongRows=*/false}, {DenseMatrix::of(dy), /*alongRows=*/false},
-             DenseMatrix::of(dx));
+    denseProduct(k, {DenseMatrix::of(op.getW()), /*alongRows=*/false}, {DenseMatrix::of(dy), /*alongRows=*/false},
+                 DenseMatrix::of(dx));
     return success();
   }
 };
@@ -46,8 +41,8 @@ struct LinearGradWeightKernel : GPUKernel<nn::LinearGradWeightOp> {
     Activation x = Activation::of(op.getX()), dy = Activation::of(op.getDy());
     if (!x || !dy || !isF32OrBF16(op.getDw()))
       return failure();
-    multiply(k, {DenseMatrix::of(dy), /*alongRows=*/true}, {DenseMatrix::of(x), /*alongRows=*/true},
-             DenseMatrix::of(op.getDw()));
+    denseProduct(k, {DenseMatrix::of(dy), /*alongRows=*/true}, {DenseMatrix::of(x), /*alongRows=*/true},
+                 DenseMatrix::of(op.getDw()));
     return success();
   }
 };

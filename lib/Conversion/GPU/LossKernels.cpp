@@ -58,10 +58,8 @@ public:
 
   /// z = w x
   void multiply(Val first, Val count) const {
-    DenseMatrix c = logits(count);
     denseProduct(k, {DenseMatrix::of(w), /*alongRows=*/true},
-                 {DenseMatrix::of(x).slice(first, count), /*alongRows=*/false},
-                 [&](Val row, Val column, Val piece) { c.store(k, piece, row, column); });
+                 {DenseMatrix::of(x).slice(first, count), /*alongRows=*/false}, logits(count));
   }
 
   /// Every token's log-sum-exp to lse [T], and its share of the loss.
@@ -121,9 +119,8 @@ public:
   /// dx of a chunk, and its share of dw.
   void accumulate(Val first, Val count, const Activation &dx, Value dw) const {
     Factor dz{logits(count), /*alongRows=*/false};
-    DenseMatrix dxs = DenseMatrix::of(dx).slice(first, count), dws = DenseMatrix::of(dw);
-    denseProduct(k, {DenseMatrix::of(w), /*alongRows=*/false}, dz,
-                 [&](Val row, Val column, Val piece) { dxs.store(k, piece, row, column); });
+    DenseMatrix dws = DenseMatrix::of(dw);
+    denseProduct(k, {DenseMatrix::of(w), /*alongRows=*/false}, dz, DenseMatrix::of(dx).slice(first, count));
     denseProduct(k, {logits(count), /*alongRows=*/true}, {DenseMatrix::of(x).slice(first, count), /*alongRows=*/true},
                  [&](Val row, Val column, Val piece) {
                    Val adds = first.isConstant() ? Val() : k.compare(Compare::ne, first, k.index(0));

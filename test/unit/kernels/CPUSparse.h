@@ -54,6 +54,14 @@ inline Floats unpack(const Floats &packed, int64_t tokens, int64_t features) {
   return unpack(packed, tokens, features, tileWidth(tokens));
 }
 
+/// "{transpose}", say.
+inline std::string spmmAttributes(bool transpose, bool accumulate) {
+  return transpose && accumulate ? "{transpose, accumulate}"
+         : transpose             ? "{transpose}"
+         : accumulate            ? "{accumulate}"
+                                 : "{}";
+}
+
 /// body(slot * R * C + r * C + c, row, column) for every active weight.
 template <typename Body> void forWeights(const Topology &t, Body body) {
   int64_t at = 0;

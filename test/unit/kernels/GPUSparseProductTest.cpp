@@ -21,14 +21,10 @@ struct GPUSparseProduct : testing::TestWithParam<Case> {
   Floats random(int64_t size) { return randomVector<float>(size, rng); }
 
   Floats spmm(Target target, const Floats &w, const Floats &x, const Floats &y, bool transpose, bool accumulate) {
-    std::string attributes = transpose && accumulate ? "{transpose, accumulate}"
-                             : transpose             ? "{transpose}"
-                             : accumulate            ? "{accumulate}"
-                                                     : "{}";
-    Kernel kernel(entry("smet.spmm",
-                        {{"t", t.type()}, {"w", values}, {"x", c.activation(int64_t(x.size()) / c.tokens), "state"}},
-                        {{"y", c.activation(int64_t(y.size()) / c.tokens), "state"}}, attributes),
-                  target, 2);
+    Kernel kernel(
+        entry("smet.spmm", {{"t", t.type()}, {"w", values}, {"x", c.activation(int64_t(x.size()) / c.tokens), "state"}},
+              {{"y", c.activation(int64_t(y.size()) / c.tokens), "state"}}, spmmAttributes(transpose, accumulate)),
+        target, 2);
     t.fill(kernel, "t");
     kernel.set("w", w);
     kernel.set("x", packed(x));

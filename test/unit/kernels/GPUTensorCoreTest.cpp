@@ -27,14 +27,10 @@ struct GPUTensorCores : testing::TestWithParam<Case> {
   }
 
   Floats spmm(Target target, const Floats &w, const Floats &x, const Floats &y, bool transpose, bool accumulate) {
-    std::string attributes = transpose && accumulate ? "{transpose, accumulate}"
-                             : transpose             ? "{transpose}"
-                             : accumulate            ? "{accumulate}"
-                                                     : "{}";
     Kernel kernel(
         entry("smet.spmm",
               {{"t", t.type()}, {"w", values("bf16")}, {"x", activation(int64_t(x.size()) / c.tokens), "state"}},
-              {{"y", activation(int64_t(y.size()) / c.tokens), "state"}}, attributes),
+              {{"y", activation(int64_t(y.size()) / c.tokens), "state"}}, spmmAttributes(transpose, accumulate)),
         target, 2);
     t.fill(kernel, "t");
     kernel.set("w", toBF16(w));
