@@ -108,6 +108,11 @@ Status CudaDevice::call(Result result, std::string_view what) const {
 }
 
 /// A context is current in a thread.
+Status CudaDevice::settle() {
+  Status entered = enter();
+  return entered ? finish() : entered;
+}
+
 Status CudaDevice::enter() const { return call(driver.contextSetCurrent(context), "cannot be used"); }
 
 Status CudaDevice::finish() {
@@ -228,9 +233,7 @@ int64_t CudaDevice::bytesAt(int64_t offset) const {
 }
 
 Status CudaDevice::toHost(std::span<const int64_t> offsets) {
-  if (Status entered = enter(); !entered)
-    return entered;
-  if (Status done = finish(); !done)
+  if (Status done = settle(); !done)
     return done;
   for (int64_t offset : offsets)
     if (Status copied =
@@ -242,9 +245,7 @@ Status CudaDevice::toHost(std::span<const int64_t> offsets) {
 }
 
 Status CudaDevice::toDevice(std::span<const int64_t> offsets) {
-  if (Status entered = enter(); !entered)
-    return entered;
-  if (Status done = finish(); !done)
+  if (Status done = settle(); !done)
     return done;
   for (int64_t offset : offsets)
     if (Status copied =

@@ -49,6 +49,7 @@ private:
   CudaDevice(const Manifest &manifest, char *host, Driver driver, Card card);
   Status open();
   Status enter() const;
+  Status settle(); ///< entered, and nothing under way
   Status call(Result result, std::string_view what) const;
   Expected<QueuedLaunch> queued(const smet_kernel &kernel, const smet_launch &launch);
   /// The parts of the arena that tensors of this role take; neighbours are one.
